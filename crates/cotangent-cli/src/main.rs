@@ -1,0 +1,3 @@
+//! The `cotangent` command.
+
+fn main() {}

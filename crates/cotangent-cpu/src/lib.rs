@@ -1,0 +1,1 @@
+//! Runs CUDA kernels on the CPU.

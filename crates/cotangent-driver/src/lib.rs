@@ -1,0 +1,1 @@
+//! Finds and runs clang, nvcc and ptxas; reads and writes files.

@@ -1,0 +1,1 @@
+//! The compiler: Clang's JSON in, source text or diagnostics out.

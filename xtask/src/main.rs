@@ -1,0 +1,3 @@
+//! Developer commands: setup, bless, validate, tidy.
+
+fn main() {}
