@@ -21,6 +21,7 @@ mod scope;
 mod stmt;
 pub mod text;
 mod types;
+pub mod validate;
 pub mod walk;
 
 pub use expr::{Axis, BinaryOp, Builtin, Expr, ExprKind, Place, PlaceKind, Real, UnaryOp};

@@ -96,7 +96,7 @@ pub fn print_type(module: &Module, ty: &Type) -> String {
     out
 }
 
-/// Writes a statement of a function.
+/// Writes a statement of a function, without the numbers of its locals.
 pub fn print_stmt(module: &Module, function: &Function, stmt: &Stmt) -> String {
     let mut printer = print::Printer::new(module, Some(function));
     printer.stmt(stmt);

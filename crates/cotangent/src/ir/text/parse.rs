@@ -289,7 +289,7 @@ impl<'t> Parser<'t> {
     /// negated constant.
     pub(super) fn enter(&mut self) -> Result<(), ParseError> {
         self.depth += 1;
-        self.check_depth(self.depth - 1)
+        self.check_depth(self.depth.saturating_sub(2))
     }
 
     /// Ends a level of nesting. After an error nothing needs to be ended.

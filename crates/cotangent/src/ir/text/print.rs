@@ -17,7 +17,8 @@ pub(super) struct Printer<'m> {
     pub(super) module: &'m Module,
     pub(super) locals: Option<&'m IdVec<LocalId, Local>>,
     pub(super) out: String,
-    numbering: Numbering,
+    /// None if numbers of locals are not written.
+    numbering: Option<Numbering>,
     indent: usize,
 }
 
@@ -25,7 +26,7 @@ impl<'m> Printer<'m> {
     /// Begins an empty text. Locals are those of `function`.
     pub(super) fn new(module: &'m Module, function: Option<&'m Function>) -> Printer<'m> {
         let locals = function.map(|function| &function.locals);
-        Printer { module, locals, out: String::new(), numbering: Numbering::default(), indent: 0 }
+        Printer { module, locals, out: String::new(), numbering: None, indent: 0 }
     }
 
     /// Records, variables and functions, in this order.
@@ -76,7 +77,7 @@ impl<'m> Printer<'m> {
 
     fn function(&mut self, function: &'m Function) {
         self.locals = Some(&function.locals);
-        self.numbering = Numbering::default();
+        self.numbering = Some(Numbering::default());
         self.push(word(SPACES, function.space));
         self.push(" ");
         self.name(&function.name);
@@ -124,11 +125,14 @@ impl<'m> Printer<'m> {
             self.push(" ");
         }
         self.name(&local.name);
-        if self.numbering.lowest_free() != id.0 {
-            self.push("#");
-            self.number(id.0);
+        if let Some(numbering) = &mut self.numbering {
+            let is_expected = numbering.lowest_free() == id.0;
+            numbering.take(id.0);
+            if !is_expected {
+                self.push("#");
+                self.number(id.0);
+            }
         }
-        self.numbering.take(id.0);
         self.push(": ");
         self.ty(&local.ty);
     }
