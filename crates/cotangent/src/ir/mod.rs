@@ -17,8 +17,12 @@ use std::sync::Arc;
 
 mod expr;
 mod module;
+mod scope;
 mod stmt;
+pub mod text;
 mod types;
+pub mod validate;
+pub mod walk;
 
 pub use expr::{Axis, BinaryOp, Builtin, Expr, ExprKind, Place, PlaceKind, Real, UnaryOp};
 pub use module::{
@@ -32,3 +36,11 @@ pub use types::{FloatKind, IntKind, PointerType, RecordId, Type};
 
 /// A name in the user's program. Cheap to clone.
 pub type Name = Arc<str>;
+
+/// How deep statements and expressions may be nested, counted from a function's body to the leaf of an expression.
+///
+/// Passes recurse along the tree, and this bounds their stack.
+pub const MAX_DEPTH: usize = 200;
+
+/// How many pointers and arrays a type may be made of. Every expression holds its type, so this bounds memory.
+pub const MAX_TYPE_DEPTH: usize = 16;

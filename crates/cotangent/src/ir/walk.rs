@@ -1,0 +1,394 @@
+//! Visits for passes that care about few kinds of statements and expressions.
+//!
+//! `visit_block` and its kin call a function for every statement, expression and place, in the order of evaluation:
+//! an expression or place after its operands, an assigned place after the value, a loop's step after its body. A
+//! statement comes before what is inside it. The function returns `Break` to stop the whole visit. The mutable forms
+//! go the same way, so that expressions are rewritten from the inside out; what a statement is replaced by is visited.
+//!
+//! `expr_parts`, `place_parts` and `stmt_parts` give the direct parts only, and are all that the visits know about
+//! kinds. Here alone a `match` may group the kinds that it does not care about.
+//!
+//! Recursion is as deep as the tree, which in a valid module is at most `MAX_DEPTH` levels.
+
+use std::ops::ControlFlow;
+
+use super::{Block, Expr, ExprKind, LocalId, LoopTest, OpaqueArg, Place, PlaceKind, Stmt, StmtKind};
+
+/// What a visit comes by.
+#[derive(Clone, Copy, Debug)]
+pub enum Node<'a> {
+    /// A statement, before what is inside it.
+    Stmt(&'a Stmt),
+    /// An expression, after its operands.
+    Expr(&'a Expr),
+    /// A place, after its operands. Whether it is read, written or pointed to, its parent says.
+    Place(&'a Place),
+}
+
+/// What a mutable visit comes by.
+#[derive(Debug)]
+pub enum NodeMut<'a> {
+    /// A statement, before what is inside it.
+    Stmt(&'a mut Stmt),
+    /// An expression, after its operands.
+    Expr(&'a mut Expr),
+    /// A place, after its operands.
+    Place(&'a mut Place),
+}
+
+/// A direct part of a statement, expression or place.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// An operand.
+    Expr(&'a Expr),
+    /// A place that is read, written or pointed to.
+    Place(&'a Place),
+    /// A block inside a statement.
+    Block(&'a Block),
+}
+
+/// A direct part, mutable.
+#[derive(Debug)]
+pub enum PartMut<'a> {
+    /// An operand.
+    Expr(&'a mut Expr),
+    /// A place that is read, written or pointed to.
+    Place(&'a mut Place),
+    /// A block inside a statement.
+    Block(&'a mut Block),
+}
+
+/// Calls `f` for every statement, those inside others too, in the order of the text.
+pub fn each_stmt<'a>(block: &'a [Stmt], f: &mut impl FnMut(&'a Stmt)) {
+    for stmt in block {
+        f(stmt);
+        let _ = stmt_parts(stmt, &mut |part| {
+            if let Part::Block(inner) = part {
+                each_stmt(inner, f);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+}
+
+/// Calls `f` for every expression of a block.
+pub fn each_expr<'a>(block: &'a [Stmt], f: &mut impl FnMut(&'a Expr)) {
+    let _ = visit_block(block, &mut |node| {
+        if let Node::Expr(expr) = node {
+            f(expr);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// Calls `f` for every place of a block.
+pub fn each_place<'a>(block: &'a [Stmt], f: &mut impl FnMut(&'a Place)) {
+    let _ = visit_block(block, &mut |node| {
+        if let Node::Place(place) = node {
+            f(place);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// The local that a statement itself declares.
+pub fn declared_local(stmt: &Stmt) -> Option<LocalId> {
+    match &stmt.kind {
+        StmtKind::Declare { local, .. } => Some(*local),
+        StmtKind::For(for_loop) => Some(for_loop.counter),
+        _ => None,
+    }
+}
+
+/// Visits every node of a block.
+pub fn visit_block<'a, B, F>(block: &'a [Stmt], f: &mut F) -> ControlFlow<B>
+where
+    F: FnMut(Node<'a>) -> ControlFlow<B>,
+{
+    for stmt in block {
+        f(Node::Stmt(stmt))?;
+        stmt_parts(stmt, &mut |part| visit_part(part, f))?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// Visits every node of an expression, itself last.
+pub fn visit_expr<'a, B, F>(expr: &'a Expr, f: &mut F) -> ControlFlow<B>
+where
+    F: FnMut(Node<'a>) -> ControlFlow<B>,
+{
+    expr_parts(expr, &mut |part| visit_part(part, f))?;
+    f(Node::Expr(expr))
+}
+
+/// Visits every node of a place, itself last.
+pub fn visit_place<'a, B, F>(place: &'a Place, f: &mut F) -> ControlFlow<B>
+where
+    F: FnMut(Node<'a>) -> ControlFlow<B>,
+{
+    place_parts(place, &mut |part| visit_part(part, f))?;
+    f(Node::Place(place))
+}
+
+fn visit_part<'a, B, F>(part: Part<'a>, f: &mut F) -> ControlFlow<B>
+where
+    F: FnMut(Node<'a>) -> ControlFlow<B>,
+{
+    match part {
+        Part::Expr(expr) => visit_expr(expr, f),
+        Part::Place(place) => visit_place(place, f),
+        Part::Block(block) => visit_block(block, f),
+    }
+}
+
+/// Visits every node of a block, mutable.
+pub fn visit_block_mut<B, F>(block: &mut [Stmt], f: &mut F) -> ControlFlow<B>
+where
+    F: FnMut(NodeMut<'_>) -> ControlFlow<B>,
+{
+    for stmt in block {
+        f(NodeMut::Stmt(stmt))?;
+        stmt_parts_mut(stmt, &mut |part| visit_part_mut(part, f))?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// Visits every node of an expression, itself last, mutable.
+pub fn visit_expr_mut<B, F>(expr: &mut Expr, f: &mut F) -> ControlFlow<B>
+where
+    F: FnMut(NodeMut<'_>) -> ControlFlow<B>,
+{
+    expr_parts_mut(expr, &mut |part| visit_part_mut(part, f))?;
+    f(NodeMut::Expr(expr))
+}
+
+/// Visits every node of a place, itself last, mutable.
+pub fn visit_place_mut<B, F>(place: &mut Place, f: &mut F) -> ControlFlow<B>
+where
+    F: FnMut(NodeMut<'_>) -> ControlFlow<B>,
+{
+    place_parts_mut(place, &mut |part| visit_part_mut(part, f))?;
+    f(NodeMut::Place(place))
+}
+
+fn visit_part_mut<B, F>(part: PartMut<'_>, f: &mut F) -> ControlFlow<B>
+where
+    F: FnMut(NodeMut<'_>) -> ControlFlow<B>,
+{
+    match part {
+        PartMut::Expr(expr) => visit_expr_mut(expr, f),
+        PartMut::Place(place) => visit_place_mut(place, f),
+        PartMut::Block(block) => visit_block_mut(block, f),
+    }
+}
+
+/// The direct parts of an expression, in the order of evaluation.
+pub fn expr_parts<'a, B>(expr: &'a Expr, f: &mut impl FnMut(Part<'a>) -> ControlFlow<B>) -> ControlFlow<B> {
+    match &expr.kind {
+        ExprKind::Load(place) | ExprKind::AddressOf(place) => f(Part::Place(place)),
+        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => f(Part::Expr(operand)),
+        ExprKind::Binary(_, left, right) => {
+            f(Part::Expr(left))?;
+            f(Part::Expr(right))
+        }
+        ExprKind::Select(cond, then, otherwise) => {
+            f(Part::Expr(cond))?;
+            f(Part::Expr(then))?;
+            f(Part::Expr(otherwise))
+        }
+        ExprKind::Math(_, operands) | ExprKind::Construct(operands) => {
+            operands.iter().try_for_each(|operand| f(Part::Expr(operand)))
+        }
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// The direct parts of an expression, mutable.
+pub fn expr_parts_mut<B>(expr: &mut Expr, f: &mut impl FnMut(PartMut<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
+    match &mut expr.kind {
+        ExprKind::Load(place) | ExprKind::AddressOf(place) => f(PartMut::Place(place)),
+        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => f(PartMut::Expr(operand)),
+        ExprKind::Binary(_, left, right) => {
+            f(PartMut::Expr(left))?;
+            f(PartMut::Expr(right))
+        }
+        ExprKind::Select(cond, then, otherwise) => {
+            f(PartMut::Expr(cond))?;
+            f(PartMut::Expr(then))?;
+            f(PartMut::Expr(otherwise))
+        }
+        ExprKind::Math(_, operands) | ExprKind::Construct(operands) => {
+            operands.iter_mut().try_for_each(|operand| f(PartMut::Expr(operand)))
+        }
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// The direct parts of a place, in the order of evaluation.
+pub fn place_parts<'a, B>(place: &'a Place, f: &mut impl FnMut(Part<'a>) -> ControlFlow<B>) -> ControlFlow<B> {
+    match &place.kind {
+        PlaceKind::Element(pointer, index) => {
+            f(Part::Expr(pointer))?;
+            f(Part::Expr(index))
+        }
+        PlaceKind::Field(base, _) => f(Part::Place(base)),
+        PlaceKind::Index(base, index) => {
+            f(Part::Place(base))?;
+            f(Part::Expr(index))
+        }
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// The direct parts of a place, mutable.
+pub fn place_parts_mut<B>(place: &mut Place, f: &mut impl FnMut(PartMut<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
+    match &mut place.kind {
+        PlaceKind::Element(pointer, index) => {
+            f(PartMut::Expr(pointer))?;
+            f(PartMut::Expr(index))
+        }
+        PlaceKind::Field(base, _) => f(PartMut::Place(base)),
+        PlaceKind::Index(base, index) => {
+            f(PartMut::Place(base))?;
+            f(PartMut::Expr(index))
+        }
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// The direct parts of a statement, in the order of evaluation.
+pub fn stmt_parts<'a, B>(stmt: &'a Stmt, f: &mut impl FnMut(Part<'a>) -> ControlFlow<B>) -> ControlFlow<B> {
+    match &stmt.kind {
+        StmtKind::Declare { init: value, .. } | StmtKind::Return(value) => {
+            value.iter().try_for_each(|value| f(Part::Expr(value)))
+        }
+        StmtKind::Assign { place, value } | StmtKind::Accumulate { place, value } => {
+            f(Part::Expr(value))?;
+            f(Part::Place(place))
+        }
+        StmtKind::Call { into, args, .. } | StmtKind::Runtime { into, args, .. } => {
+            args.iter().try_for_each(|arg| f(Part::Expr(arg)))?;
+            into.iter().try_for_each(|into| f(Part::Place(into)))
+        }
+        StmtKind::If { cond, then_block, else_block } => {
+            f(Part::Expr(cond))?;
+            f(Part::Block(then_block))?;
+            f(Part::Block(else_block))
+        }
+        StmtKind::For(for_loop) => {
+            f(Part::Expr(&for_loop.from))?;
+            f(Part::Expr(&for_loop.to))?;
+            f(Part::Block(&for_loop.body))?;
+            f(Part::Expr(&for_loop.by))
+        }
+        StmtKind::While { cond, body, test: LoopTest::Before } => {
+            f(Part::Expr(cond))?;
+            f(Part::Block(body))
+        }
+        StmtKind::While { cond, body, test: LoopTest::After } => {
+            f(Part::Block(body))?;
+            f(Part::Expr(cond))
+        }
+        StmtKind::Switch { value, cases } => {
+            f(Part::Expr(value))?;
+            cases.iter().try_for_each(|case| f(Part::Block(&case.body)))
+        }
+        StmtKind::Break | StmtKind::Continue => ControlFlow::Continue(()),
+        StmtKind::Barrier { argument, into, .. } => {
+            argument.iter().try_for_each(|argument| f(Part::Expr(argument)))?;
+            into.iter().try_for_each(|into| f(Part::Place(into)))
+        }
+        StmtKind::Atomic { place, value, compare, into, .. } => {
+            f(Part::Place(place))?;
+            compare.iter().chain([value]).try_for_each(|operand| f(Part::Expr(operand)))?;
+            into.iter().try_for_each(|into| f(Part::Place(into)))
+        }
+        StmtKind::Collective { mask, args, into, .. } => {
+            mask.iter().chain(args).try_for_each(|operand| f(Part::Expr(operand)))?;
+            into.iter().try_for_each(|into| f(Part::Place(into)))
+        }
+        StmtKind::Launch(launch) => {
+            let configuration = launch.grid.iter().chain(&launch.block).chain(&launch.shared).chain(&launch.stream);
+            configuration.chain(&launch.args).try_for_each(|operand| f(Part::Expr(operand)))
+        }
+        StmtKind::Push { value, .. } => f(Part::Expr(value)),
+        StmtKind::Pop { into, .. } => f(Part::Place(into)),
+        StmtKind::Opaque { args, into, .. } => {
+            for arg in args {
+                if let OpaqueArg::Value(value) = arg {
+                    f(Part::Expr(value))?;
+                }
+            }
+            into.iter().try_for_each(|into| f(Part::Place(into)))
+        }
+    }
+}
+
+/// The direct parts of a statement, mutable.
+pub fn stmt_parts_mut<B>(stmt: &mut Stmt, f: &mut impl FnMut(PartMut<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
+    match &mut stmt.kind {
+        StmtKind::Declare { init: value, .. } | StmtKind::Return(value) => {
+            value.iter_mut().try_for_each(|value| f(PartMut::Expr(value)))
+        }
+        StmtKind::Assign { place, value } | StmtKind::Accumulate { place, value } => {
+            f(PartMut::Expr(value))?;
+            f(PartMut::Place(place))
+        }
+        StmtKind::Call { into, args, .. } | StmtKind::Runtime { into, args, .. } => {
+            args.iter_mut().try_for_each(|arg| f(PartMut::Expr(arg)))?;
+            into.iter_mut().try_for_each(|into| f(PartMut::Place(into)))
+        }
+        StmtKind::If { cond, then_block, else_block } => {
+            f(PartMut::Expr(cond))?;
+            f(PartMut::Block(then_block))?;
+            f(PartMut::Block(else_block))
+        }
+        StmtKind::For(for_loop) => {
+            f(PartMut::Expr(&mut for_loop.from))?;
+            f(PartMut::Expr(&mut for_loop.to))?;
+            f(PartMut::Block(&mut for_loop.body))?;
+            f(PartMut::Expr(&mut for_loop.by))
+        }
+        StmtKind::While { cond, body, test: LoopTest::Before } => {
+            f(PartMut::Expr(cond))?;
+            f(PartMut::Block(body))
+        }
+        StmtKind::While { cond, body, test: LoopTest::After } => {
+            f(PartMut::Block(body))?;
+            f(PartMut::Expr(cond))
+        }
+        StmtKind::Switch { value, cases } => {
+            f(PartMut::Expr(value))?;
+            cases.iter_mut().try_for_each(|case| f(PartMut::Block(&mut case.body)))
+        }
+        StmtKind::Break | StmtKind::Continue => ControlFlow::Continue(()),
+        StmtKind::Barrier { argument, into, .. } => {
+            argument.iter_mut().try_for_each(|argument| f(PartMut::Expr(argument)))?;
+            into.iter_mut().try_for_each(|into| f(PartMut::Place(into)))
+        }
+        StmtKind::Atomic { place, value, compare, into, .. } => {
+            f(PartMut::Place(place))?;
+            compare.iter_mut().chain([value]).try_for_each(|operand| f(PartMut::Expr(operand)))?;
+            into.iter_mut().try_for_each(|into| f(PartMut::Place(into)))
+        }
+        StmtKind::Collective { mask, args, into, .. } => {
+            mask.iter_mut().chain(args).try_for_each(|operand| f(PartMut::Expr(operand)))?;
+            into.iter_mut().try_for_each(|into| f(PartMut::Place(into)))
+        }
+        StmtKind::Launch(launch) => {
+            let extents = launch.grid.iter_mut().chain(&mut launch.block);
+            let configuration = extents.chain(&mut launch.shared).chain(&mut launch.stream);
+            configuration.chain(&mut launch.args).try_for_each(|operand| f(PartMut::Expr(operand)))
+        }
+        StmtKind::Push { value, .. } => f(PartMut::Expr(value)),
+        StmtKind::Pop { into, .. } => f(PartMut::Place(into)),
+        StmtKind::Opaque { args, into, .. } => {
+            for arg in args {
+                if let OpaqueArg::Value(value) = arg {
+                    f(PartMut::Expr(value))?;
+                }
+            }
+            into.iter_mut().try_for_each(|into| f(PartMut::Place(into)))
+        }
+    }
+}
