@@ -6,4 +6,6 @@ pub mod clang;
 pub mod diagnostic;
 pub mod index;
 pub mod ir;
+pub mod lower;
+pub mod rules;
 pub mod source;

@@ -204,9 +204,11 @@ impl Parser<'_> {
         }
         let mut pieces = Vec::new();
         self.skip_space();
-        let is_group = self.rest.strip_prefix('(').is_some_and(|rest| rest.starts_with(['*', '&', '(']));
-        let is_lambda = self.rest.starts_with("(lambda");
-        if is_group && !is_lambda && self.eat("(") {
+        let is_group = self
+            .rest
+            .strip_prefix('(')
+            .is_some_and(|rest| rest.starts_with(['*', '&', '(']) && !starts_with_parenthesized_name(rest));
+        if is_group && self.eat("(") {
             pieces = self.declarator()?;
             if !self.eat(")") {
                 return None;
@@ -265,7 +267,7 @@ fn name_length(text: &str) -> usize {
     let mut at = 0;
     loop {
         let rest = &text[at..];
-        if rest.starts_with("(lambda at ") || rest.starts_with("(unnamed ") || rest.starts_with("(anonymous ") {
+        if starts_with_parenthesized_name(rest) {
             let Some(close) = rest.find(')') else { return 0 };
             at += close + 1;
         } else {
@@ -282,6 +284,11 @@ fn name_length(text: &str) -> usize {
             return at;
         }
     }
+}
+
+/// Whether a name that Clang made up stands here: `(lambda at k.cu:7:12)`.
+fn starts_with_parenthesized_name(text: &str) -> bool {
+    ["(lambda at ", "(unnamed ", "(anonymous "].iter().any(|start| text.starts_with(start))
 }
 
 /// The length of `<…>` with everything inside.
@@ -350,6 +357,7 @@ mod tests {
             ("float (const S &, int) const", "function (reference to (const S); int) to float"),
             ("float &(*)(int)", "pointer to (function (int) to reference to (float))"),
             ("struct In", "In"),
+            ("float ((lambda at m.cu:1:2), float)", "function ((lambda at m.cu:1:2); float) to float"),
             (
                 "void (float *, void (*)(int), ...)",
                 "function (pointer to (float); pointer to (function (int) to void)) to void",
