@@ -4,6 +4,7 @@
 
 pub mod clang;
 pub mod diagnostic;
+pub mod direct;
 pub mod index;
 pub mod ir;
 pub mod lower;

@@ -7,7 +7,7 @@ use super::function::Body;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Expr, ExprKind, FunctionId, Place, StmtKind, Storage, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, FunctionId, Place, StmtKind, Type};
 
 /// A call whose arguments are lowered and whose statement is not there yet.
 pub(super) struct PreparedCall {

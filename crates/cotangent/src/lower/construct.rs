@@ -6,7 +6,7 @@ use super::declarations::Declared;
 use super::function::{Binding, Body};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
-use crate::ir::{Expr, ExprKind, FunctionId, Place, StmtKind, Storage, Type};
+use crate::ir::{Expr, ExprKind, FunctionId, Place, StmtKind, Type};
 
 /// How many functions may be lowered in place of their calls inside one another.
 const MAX_INLINING: usize = 32;
@@ -95,7 +95,7 @@ impl<'a> Body<'_, 'a> {
             values.push(value);
         }
         // What is zero at the end need not be given.
-        while values.last().is_some_and(|last| is_zero_fill(last)) && matches!(ty, Type::Array(..)) {
+        while values.last().is_some_and(is_zero_fill) && matches!(ty, Type::Array(..)) {
             values.pop();
         }
         Ok(Expr::new(ExprKind::Construct(values), ty.clone()).at(node.span))

@@ -5,7 +5,7 @@ use super::context::{Lowered, broken, problem_with_help};
 use super::function::{Binding, Body};
 use crate::clang::{Kind, Node, Value};
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Expr, ExprKind, IntKind, Place, Real, Stmt, StmtKind, Storage, Type, UnaryOp};
+use crate::ir::{BinaryOp, Expr, ExprKind, IntKind, Place, Real, Stmt, StmtKind, Type, UnaryOp};
 
 /// C++'s binary operators by spelling.
 const BINARY_OPERATORS: &[BinaryOp] = &[

@@ -1,0 +1,373 @@
+//! The user's own text for the CPU: launches and dynamic shared memory edited where Clang says they stand.
+//!
+//! Everything else stays as it is, and no line is added or taken away, so that a program run this way is the oracle
+//! for what is printed, and its line numbers are the user's. What remains is done by headers: `__global__` and its
+//! kin are macros there, `threadIdx` is a variable of the running thread.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::clang::{Ast, Kind, Node, types};
+use crate::source::{FileId, Span};
+
+/// A file of the program with its edits made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EditedFile {
+    /// Which file.
+    pub file: FileId,
+    /// Its text.
+    pub text: String,
+}
+
+/// How launches are edited.
+#[derive(Clone, Copy)]
+pub enum Kernels<'p> {
+    /// The user's own kernels run.
+    Direct,
+    /// The printed ones run where there is one: names by which they are registered, by linker name.
+    Printed(&'p BTreeMap<String, String>),
+}
+
+/// Replaces a range of a file's text.
+struct Edit {
+    start: usize,
+    end: usize,
+    text: String,
+}
+
+/// How a launch names its kernel.
+#[derive(Clone, PartialEq, Eq)]
+enum Form {
+    /// One function, by a pointer; its parameters' types are known and arguments convert to them.
+    Function,
+    /// Whatever the call means there: template arguments are deduced or depend on the context.
+    Call,
+    /// A printed kernel: its registered name and its type.
+    Printed(String, String),
+}
+
+/// Edits the files that were read. `main` gets the registration of device variables at its end.
+pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Vec<EditedFile> {
+    let mut collector = Collector {
+        ast,
+        kernels,
+        functions: HashMap::new(),
+        launches: BTreeMap::new(),
+        shared: BTreeMap::new(),
+        symbols: Vec::new(),
+        linker_names: HashMap::new(),
+    };
+    collector.count_functions(&ast.declarations);
+    for node in &ast.declarations {
+        collector.visit(node, "", false, false);
+    }
+    let mut edits: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
+    for ((file, start), (end, form)) in &collector.launches {
+        if let Some(text) = collector.text(*file) {
+            edits.entry(*file).or_default().extend(launch_edits(text, *start, *end, form));
+        }
+    }
+    for ((file, start), (end, replacement)) in collector.shared {
+        edits.entry(file).or_default().push(Edit { start, end, text: replacement });
+    }
+    edits.entry(main).or_default();
+    let mut files = Vec::new();
+    for (file, edits) in edits {
+        let Some(text) = ast.sources.files.get(file).and_then(|file| file.text.as_deref()) else { continue };
+        let mut text = apply(text, edits);
+        if file == main {
+            text.push_str(&registrations(&collector.symbols));
+        }
+        files.push(EditedFile { file, text });
+    }
+    files
+}
+
+struct Collector<'a, 'p> {
+    ast: &'a Ast,
+    kernels: Kernels<'p>,
+    /// How many functions have a name: an overloaded one has no single address.
+    functions: HashMap<&'a str, HashSet<&'a str>>,
+    /// Linker names by Clang's id.
+    linker_names: HashMap<crate::clang::NodeId, &'a str>,
+    launches: BTreeMap<(FileId, usize), (usize, Form)>,
+    shared: BTreeMap<(FileId, usize), (usize, String)>,
+    symbols: Vec<String>,
+}
+
+impl<'a> Collector<'a, '_> {
+    fn text(&self, file: FileId) -> Option<&'a str> {
+        self.ast.sources.files.get(file)?.text.as_deref()
+    }
+
+    fn count_functions(&mut self, nodes: &'a [Node]) {
+        for node in nodes {
+            if node.kind == Kind::FunctionDecl {
+                let linker_name = node.data.mangled_name.as_deref().unwrap_or(node.name());
+                self.functions.entry(node.name()).or_default().insert(linker_name);
+                self.linker_names.insert(node.id, linker_name);
+            }
+            if matches!(node.kind, Kind::NamespaceDecl | Kind::LinkageSpecDecl | Kind::FunctionTemplateDecl) {
+                self.count_functions(&node.inner);
+            }
+        }
+    }
+
+    fn visit(&mut self, node: &'a Node, scope: &str, in_function: bool, in_pattern: bool) {
+        let is_function = matches!(
+            node.kind,
+            Kind::FunctionDecl
+                | Kind::CXXMethodDecl
+                | Kind::CXXConstructorDecl
+                | Kind::CXXDestructorDecl
+                | Kind::LambdaExpr
+        );
+        let mut inner_scope = None;
+        match node.kind {
+            Kind::CUDAKernelCallExpr => self.launch(node),
+            Kind::VarDecl if node.has(Kind::CUDASharedAttr) => self.dynamic_shared(node, in_function),
+            Kind::VarDecl if !in_function && !in_pattern => self.symbol(node, scope),
+            Kind::NamespaceDecl if !node.name().is_empty() => inner_scope = Some(format!("{scope}{}::", node.name())),
+            Kind::CXXRecordDecl => inner_scope = Some(format!("{scope}{}::", node.name())),
+            _ => {}
+        }
+        let is_template =
+            matches!(node.kind, Kind::FunctionTemplateDecl | Kind::ClassTemplateDecl | Kind::VarTemplateDecl);
+        let scope = inner_scope.as_deref().unwrap_or(scope);
+        for child in &node.inner {
+            self.visit(child, scope, in_function || is_function, in_pattern || is_template);
+        }
+    }
+
+    fn launch(&mut self, node: &'a Node) {
+        let span = spelled(node);
+        let Some(text) = self.text(span.file) else { return };
+        let (start, end) = (span.start as usize, span.end as usize);
+        let callee = node.inner.first().and_then(find_name);
+        let form = match callee {
+            Some(name) => self.form(name, callee_text(text, start)),
+            None => Form::Call,
+        };
+        let known = self.launches.entry((span.file, start)).or_insert((end, form.clone()));
+        if known.1 != form {
+            // Instantiations of one text launch different kernels.
+            known.1 = Form::Call;
+        }
+    }
+
+    fn form(&self, name: &Node, callee: &str) -> Form {
+        let Some(reference) = &name.data.referenced_decl else { return Form::Call };
+        let linker_name = self.linker_names.get(&reference.id).copied();
+        if let Kernels::Printed(printed) = self.kernels
+            && let Some(registered) = linker_name.and_then(|linker_name| printed.get(linker_name))
+        {
+            return Form::Printed(registered.clone(), name.ty().to_owned());
+        }
+        let is_single =
+            reference.name.as_deref().and_then(|name| self.functions.get(name)).is_some_and(|all| all.len() == 1);
+        if is_single && !callee.contains('<') { Form::Function } else { Form::Call }
+    }
+
+    fn dynamic_shared(&mut self, node: &'a Node, in_function: bool) {
+        if node.data.storage_class.as_deref() != Some("extern") {
+            return;
+        }
+        let span = spelled(node);
+        if self.text(span.file).is_none() {
+            return;
+        }
+        let element = node.ty().trim_end().trim_end_matches("[]").trim_end();
+        let name = node.name();
+        let count = format!("COTANGENT_MAX_DYNAMIC_SHARED / sizeof({element})");
+        let storage = if in_function { "" } else { "static thread_local " };
+        let text = format!(
+            "{storage}{element} (&{name})[{count}] = *reinterpret_cast<{element} (*)[{count}]>(::cotangent::dynamic_shared())"
+        );
+        self.shared.entry((span.file, span.start as usize)).or_insert((span.end as usize, text));
+    }
+
+    fn symbol(&mut self, node: &'a Node, scope: &str) {
+        let on_device =
+            [Kind::CUDADeviceAttr, Kind::CUDAConstantAttr, Kind::HIPManagedAttr].iter().any(|kind| node.has(*kind));
+        let is_declared_only = node.data.storage_class.as_deref() == Some("extern");
+        if on_device && !node.data.constexpr && !is_declared_only && self.text(node.span.file).is_some() {
+            let name = format!("{scope}{}", node.name());
+            if !self.symbols.contains(&name) {
+                self.symbols.push(name);
+            }
+        }
+    }
+}
+
+/// Where the text of a node stands itself, also in a macro.
+fn spelled(node: &Node) -> Span {
+    node.spelling.as_deref().copied().unwrap_or(node.span)
+}
+
+fn find_name(node: &Node) -> Option<&Node> {
+    match node.kind {
+        Kind::DeclRefExpr => Some(node),
+        Kind::ImplicitCastExpr | Kind::ParenExpr => node.inner.first().and_then(find_name),
+        _ => None,
+    }
+}
+
+fn callee_text(text: &str, start: usize) -> &str {
+    let rest = text.get(start..).unwrap_or("");
+    &rest[..rest.find("<<<").unwrap_or(0)]
+}
+
+/// `k<<<a, b>>>(c)` becomes `launch(k, a, b)(c)`.
+fn launch_edits(text: &str, start: usize, end: usize, form: &Form) -> Vec<Edit> {
+    let Some(open) = text.get(start..end).and_then(|launch| launch.find("<<<")).map(|at| start + at) else {
+        return Vec::new();
+    };
+    let Some(close) = closing(text, open + 3) else { return Vec::new() };
+    let callee = &text[start..open];
+    let head = match form {
+        Form::Function => format!("::cotangent::launch({}", callee.trim_end()),
+        Form::Call => {
+            format!("::cotangent::launch([&](auto&&... _arguments) {{ {}(_arguments...); }}", callee.trim_end())
+        }
+        Form::Printed(name, ty) => format!("::cotangent::launch_printed<{}>(\"{name}\"", printed_type(ty)),
+    };
+    // Lines inside what is replaced stay, so that line numbers do.
+    let lines: String = callee.chars().filter(|character| *character == '\n').collect();
+    vec![
+        Edit { start, end: open + 3, text: format!("{head}, {lines}") },
+        Edit { start: close, end: close + 3, text: ")".to_owned() },
+    ]
+}
+
+/// A kernel's type without `__restrict`, which is no part of it.
+fn printed_type(ty: &str) -> String {
+    ty.replace("__restrict", "")
+}
+
+/// The `>>>` that ends a configuration: outside parentheses, strings and comments.
+fn closing(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut depth = 0i32;
+    let mut at = from;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth -= 1,
+            quote @ (b'"' | b'\'') => {
+                at += 1;
+                while at < bytes.len() && bytes[at] != quote {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+            }
+            b'/' if bytes.get(at + 1) == Some(&b'/') => {
+                while at < bytes.len() && bytes[at] != b'\n' {
+                    at += 1;
+                }
+            }
+            b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                at += 2;
+                while at + 1 < bytes.len() && &bytes[at..at + 2] != b"*/" {
+                    at += 1;
+                }
+                at += 1;
+            }
+            b'>' if depth == 0 && bytes[at..].starts_with(b">>>") => return Some(at),
+            _ => {}
+        }
+        if depth < 0 {
+            return None;
+        }
+        at += 1;
+    }
+    None
+}
+
+fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|edit| edit.start);
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for edit in edits {
+        // A launch inside the arguments of another is edited piece by piece, which leaves no overlap.
+        let Some(between) = text.get(at..edit.start) else { continue };
+        out.push_str(between);
+        out.push_str(&edit.text);
+        at = edit.end;
+    }
+    out.push_str(text.get(at..).unwrap_or(""));
+    out
+}
+
+fn registrations(symbols: &[String]) -> String {
+    let mut out = String::new();
+    for (number, name) in symbols.iter().enumerate() {
+        if number == 0 {
+            out.push('\n');
+        }
+        out.push_str(&format!(
+            "static ::cotangent::Symbol _cotangent_symbol_{number}(&{name}, sizeof({name}), \"{name}\");\n"
+        ));
+    }
+    out
+}
+
+/// The kernels that a program launches: linker name and type, in the order of the text.
+pub fn launched_kernels(ast: &Ast) -> Vec<String> {
+    fn visit(node: &Node, names: &HashMap<crate::clang::NodeId, &str>, found: &mut Vec<String>) {
+        if node.kind == Kind::CUDAKernelCallExpr
+            && let Some(reference) =
+                node.inner.first().and_then(find_name).and_then(|name| name.data.referenced_decl.as_ref())
+            && let Some(linker_name) = names.get(&reference.id)
+            && !found.iter().any(|known| known == linker_name)
+        {
+            found.push((*linker_name).to_owned());
+        }
+        node.inner.iter().for_each(|child| visit(child, names, found));
+    }
+    fn collect<'a>(nodes: &'a [Node], names: &mut HashMap<crate::clang::NodeId, &'a str>) {
+        for node in nodes {
+            if let Some(linker_name) = node.data.mangled_name.as_deref().filter(|_| node.kind == Kind::FunctionDecl) {
+                names.insert(node.id, linker_name);
+            }
+            collect(&node.inner, names);
+        }
+    }
+    let mut names = HashMap::new();
+    collect(&ast.declarations, &mut names);
+    let mut found = Vec::new();
+    ast.declarations.iter().for_each(|node| visit(node, &names, &mut found));
+    found
+}
+
+/// Whether a type's spelling can be written in the user's text again; a lambda's cannot.
+pub fn is_writable(ty: &str) -> bool {
+    types::parse(ty).is_some() && !ty.contains("(lambda") && !ty.contains("(unnamed") && !ty.contains("(anonymous")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(text: &str, form: Form) -> String {
+        let start = text.find('k').expect("a kernel");
+        apply(text, launch_edits(text, start, text.len() - 1, &form))
+    }
+
+    #[test]
+    fn launches() {
+        assert_eq!(launch("k<<<1, dim3(2, 3)>>>(x);", Form::Function), "::cotangent::launch(k, 1, dim3(2, 3))(x);");
+        assert_eq!(
+            launch("k<float> <<<f(\">>>\"), b /* >>> */, 0, s>>>(x, y);", Form::Call),
+            "::cotangent::launch([&](auto&&... _arguments) { k<float>(_arguments...); }, f(\">>>\"), b /* >>> */, 0, s)(x, y);"
+        );
+        assert_eq!(
+            launch("k<<<1, 2>>>(x);", Form::Printed("k".into(), "void (float *__restrict)".into())),
+            "::cotangent::launch_printed<void (float *)>(\"k\", 1, 2)(x);"
+        );
+    }
+
+    #[test]
+    fn a_launch_over_lines_keeps_its_lines() {
+        let text = "k\n  <<<1,\n 2>>>\n(x);";
+        let edited = launch(text, Form::Function);
+        assert_eq!(edited.matches('\n').count(), text.matches('\n').count());
+    }
+}
