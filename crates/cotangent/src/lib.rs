@@ -3,6 +3,7 @@
 //! Pure: it reads no file, starts no process, asks neither clock nor environment. Whoever calls it does.
 
 pub mod diagnostic;
+pub mod emit;
 pub mod index;
 pub mod ir;
 pub mod source;
