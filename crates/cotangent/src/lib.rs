@@ -2,8 +2,11 @@
 //!
 //! Pure: it reads no file, starts no process, asks neither clock nor environment. Whoever calls it does.
 
+pub mod clang;
 pub mod diagnostic;
 pub mod emit;
 pub mod index;
 pub mod ir;
+pub mod lower;
+pub mod rules;
 pub mod source;

@@ -34,6 +34,12 @@ impl Span {
     }
 }
 
+impl Default for Span {
+    fn default() -> Span {
+        Span::NONE
+    }
+}
+
 /// The files that spans refer to.
 ///
 /// Texts are filled in by whoever reads files; a diagnostic in a file without text is shown by name and offset.

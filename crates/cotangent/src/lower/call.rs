@@ -1,0 +1,355 @@
+//! Calls: of the user's functions as statements, of pure functions as expressions.
+
+use super::callee::{Callee, Object};
+use super::constant::convert;
+use super::context::{Lowered, broken, problem_with_help};
+use super::function::Body;
+use crate::clang::types::{Spelled, parse};
+use crate::clang::{Kind, Node};
+use crate::diagnostic;
+use crate::ir::{BinaryOp, Expr, ExprKind, FunctionId, Place, StmtKind, Storage, Type};
+
+/// A call whose arguments are lowered and whose statement is not there yet.
+pub(super) struct PreparedCall {
+    pub(super) action: Action,
+    /// The type of the result; `Void` for none.
+    pub(super) result: Type,
+}
+
+/// The statement of a call, without where its result goes.
+pub(super) enum Action {
+    /// A function of the module.
+    Function(FunctionId, Vec<Expr>),
+    /// Another statement that has a result.
+    Statement(Box<dyn FnOnce(Option<Place>) -> StmtKind>),
+}
+
+impl<'a> Body<'_, 'a> {
+    /// The call that an expression is, if it becomes a statement with a result.
+    pub(super) fn as_call(&mut self, node: &'a Node) -> Lowered<Option<&'a Node>> {
+        match node.kind {
+            Kind::ExprWithCleanups | Kind::ParenExpr | Kind::CXXBindTemporaryExpr => match node.inner.first() {
+                Some(inner) => self.as_call(inner),
+                None => Ok(None),
+            },
+            Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr if !node.is_glvalue() => {
+                let callee = self.callee(node)?;
+                let is_statement = match callee {
+                    Callee::Function { .. } | Callee::Opaque(_) | Callee::Runtime(_) | Callee::Intrinsic(_) => true,
+                    Callee::Math(_)
+                    | Callee::MakeVector
+                    | Callee::LoadThrough
+                    | Callee::StoreThrough
+                    | Callee::StandardMax
+                    | Callee::StandardMin
+                    | Callee::Identity
+                    | Callee::Swap
+                    | Callee::SineAndCosine(..)
+                    | Callee::Constant(_)
+                    | Callee::CopyAssignment => false,
+                };
+                Ok(is_statement.then_some(node))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The type of a call's result.
+    pub(super) fn call_type(&mut self, node: &'a Node) -> Lowered<Type> {
+        let mut ty = self.context.node_type(self.pass, node)?;
+        if node.is_glvalue() {
+            ty = Type::reference(ty);
+        }
+        Ok(ty)
+    }
+
+    /// The value of a call.
+    pub(super) fn call_value(&mut self, node: &'a Node) -> Lowered<Expr> {
+        if node.is_glvalue() {
+            return self.call_place(node).map(Expr::load);
+        }
+        match self.callee(node)? {
+            Callee::Function { .. } | Callee::Opaque(_) | Callee::Runtime(_) | Callee::Intrinsic(_) => {
+                let prepared = self.prepare_call(node)?;
+                match self.finish_call(prepared, None)? {
+                    Some(value) => Ok(value),
+                    None => broken(node.span, "a call without a result that is used"),
+                }
+            }
+            callee => self.pure_call(node, callee),
+        }
+    }
+
+    /// A call for its effect.
+    pub(super) fn call_effect(&mut self, node: &'a Node) -> Lowered<()> {
+        let args: Vec<&'a Node> = node.inner.iter().skip(1).collect();
+        match (self.callee(node)?, args.as_slice()) {
+            (Callee::Function { .. } | Callee::Opaque(_) | Callee::Runtime(_) | Callee::Intrinsic(_), _) => {
+                let mut prepared = self.prepare_call(node)?;
+                prepared.result = Type::Void;
+                self.finish_call(prepared, None).map(|_| ())
+            }
+            (Callee::CopyAssignment, [target, value]) => self.assign(target, value).map(|_| ()),
+            (Callee::StoreThrough, [pointer, value]) => {
+                let operands = self.values(&[pointer, value])?;
+                let Ok([pointer, value]) = <[Expr; 2]>::try_from(operands) else {
+                    return broken(node.span, "a store of nothing");
+                };
+                let place = self.checked_deref(pointer, node)?;
+                let value = convert(value, place.ty.clone());
+                self.emit(StmtKind::Assign { place, value });
+                Ok(())
+            }
+            (Callee::SineAndCosine(sine, cosine), [angle, first, second]) => {
+                let operands = self.values(&[angle, first, second])?;
+                let Ok([angle, first, second]) = <[Expr; 3]>::try_from(operands) else {
+                    return broken(node.span, "a sine of nothing");
+                };
+                // Kept, since the results may be stored over it.
+                let angle = if matches!(angle.kind, ExprKind::Float(_)) { angle } else { self.keep(angle) };
+                for (name, pointer) in [(sine, first), (cosine, second)] {
+                    let place = self.checked_deref(pointer, node)?;
+                    let value =
+                        Expr::new(ExprKind::Math(name.into(), vec![angle.clone()]), angle.ty.clone()).at(node.span);
+                    self.emit(StmtKind::Assign { place, value });
+                }
+                Ok(())
+            }
+            (Callee::Swap, [first, second]) => {
+                let first = self.place(first)?;
+                let second = self.place(second)?;
+                let old = self.keep(Expr::load(first.clone()));
+                self.emit(StmtKind::Assign { place: first, value: Expr::load(second.clone()) });
+                self.emit(StmtKind::Assign { place: second, value: old });
+                Ok(())
+            }
+            _ if node.is_glvalue() => self.call_place(node).map(|_| ()),
+            (callee, _) => self.pure_call(node, callee).map(|_| ()),
+        }
+    }
+
+    /// The place that a call returns a reference to.
+    pub(super) fn call_place(&mut self, node: &'a Node) -> Lowered<Place> {
+        let args: Vec<&'a Node> = node.inner.iter().skip(1).collect();
+        match (self.callee(node)?, args.as_slice()) {
+            (Callee::CopyAssignment, [target, value]) => self.assign(target, value),
+            (Callee::Identity, [argument]) => self.place(argument),
+            (callee @ (Callee::StandardMax | Callee::StandardMin), _) => {
+                let value = self.pure_call(node, callee)?;
+                Ok(self.place_of_value(value))
+            }
+            (Callee::Function { definition, object }, _) => {
+                if let Some(returned) = accessor(definition) {
+                    return self.accessed_place(node, definition, object, returned);
+                }
+                let prepared = self.prepare_call(node)?;
+                match self.finish_call(prepared, None)? {
+                    Some(reference) => Ok(Place::deref(reference).at(node.span)),
+                    None => broken(node.span, "a call without a result that is used"),
+                }
+            }
+            _ => broken(node.span, "a call that returns no place"),
+        }
+    }
+
+    /// The place that a function which only returns one names, its parameters bound to the arguments.
+    fn accessed_place(
+        &mut self,
+        node: &'a Node,
+        definition: &'a Node,
+        object: Option<Object<'a>>,
+        returned: &'a Node,
+    ) -> Lowered<Place> {
+        if self.inlining > 32 {
+            return broken(node.span, "functions inside one another without end");
+        }
+        let object_place = match object {
+            Some(object) => Some(self.object(object)?),
+            None => None,
+        };
+        let skip = if object.is_some() && node.kind == Kind::CXXOperatorCallExpr { 2 } else { 1 };
+        let args: Vec<&Node> = node.inner.iter().skip(skip).collect();
+        let args = self.arguments(&args, definition)?;
+        self.bind_parameters(definition, &args);
+        let outer = self.this.clone();
+        if object_place.is_some() {
+            self.this = object_place;
+        }
+        self.inlining += 1;
+        let place = self.place(returned);
+        self.inlining -= 1;
+        self.this = outer;
+        place
+    }
+
+    /// The object of a member call, as a place.
+    fn object(&mut self, object: Object<'a>) -> Lowered<Place> {
+        if object.is_arrow {
+            let pointer = self.value(object.node)?;
+            return self.checked_deref(pointer, object.node);
+        }
+        self.place(object.node)
+    }
+
+    /// `this`, as a pointer.
+    pub(super) fn this_value(&mut self, node: &'a Node) -> Lowered<Expr> {
+        let Some(this) = self.this.clone() else { return broken(node.span, "a `this` outside of a member") };
+        let ty = self.context.node_type(self.pass, node)?;
+        self.note_address(&this);
+        Ok(Expr::new(ExprKind::AddressOf(this), ty).at(node.span))
+    }
+
+    /// Lowers a call's arguments; the call itself comes with `finish_call`.
+    pub(super) fn prepare_call(&mut self, node: &'a Node) -> Lowered<PreparedCall> {
+        let result = self.call_type(node)?;
+        match self.callee(node)? {
+            Callee::Function { definition, object } => {
+                let function = self.context.function(self.pass, definition.id, node.span)?;
+                let skip = if object.is_some() && node.kind == Kind::CXXOperatorCallExpr { 2 } else { 1 };
+                let nodes: Vec<&'a Node> = node.inner.iter().skip(skip).collect();
+                let mut args = Vec::new();
+                if let Some(object) = object {
+                    let place = self.object(object)?;
+                    self.note_address(&place);
+                    let ty = self.self_type(function, &place);
+                    args.push(Expr::new(ExprKind::AddressOf(place), ty).at(object.node.span));
+                }
+                let before = self.block.len();
+                let rest = self.arguments(&nodes, definition)?;
+                self.protect(before, &mut args);
+                args.extend(rest);
+                Ok(PreparedCall { action: Action::Function(function, args), result })
+            }
+            Callee::Intrinsic(intrinsic) => self.prepare_intrinsic(node, intrinsic, result),
+            Callee::Opaque(name) => self.prepare_opaque(node, name, result),
+            Callee::Runtime(name) => self.prepare_runtime(node, name, result),
+            _ => broken(node.span, "a call that is an expression"),
+        }
+    }
+
+    fn self_type(&self, function: FunctionId, place: &Place) -> Type {
+        let function = &self.context.module.functions[function];
+        function
+            .params
+            .first()
+            .map_or_else(|| Type::reference(place.ty.clone()), |param| function.locals[*param].ty.clone())
+    }
+
+    /// Emits a prepared call. The result goes to `into`, or to a temporary whose value is returned.
+    pub(super) fn finish_call(&mut self, prepared: PreparedCall, into: Option<Place>) -> Lowered<Option<Expr>> {
+        let (into, value) = match into {
+            Some(place) => (Some(place), None),
+            None if prepared.result == Type::Void => (None, None),
+            None => {
+                let local = self.new_temporary(prepared.result.clone());
+                self.emit(StmtKind::Declare { local, init: None });
+                let place = self.local_place(local);
+                (Some(place.clone()), Some(Expr::load(place)))
+            }
+        };
+        let kind = match prepared.action {
+            Action::Function(function, args) => StmtKind::Call { into, function, args },
+            Action::Statement(make) => make(into),
+        };
+        self.emit(kind);
+        Ok(value)
+    }
+
+    /// The arguments of a function, of its parameters' types; for references, the addresses of places.
+    pub(super) fn arguments(&mut self, nodes: &[&'a Node], function: &'a Node) -> Lowered<Vec<Expr>> {
+        let mut args: Vec<Expr> = Vec::new();
+        let params: Vec<&'a Node> = function.children(Kind::ParmVarDecl).collect();
+        for (position, node) in nodes.iter().enumerate() {
+            let Some(param) = params.get(position) else { return broken(node.span, "an argument without a parameter") };
+            let ty = self.context.node_type(self.pass, param)?;
+            let before = self.block.len();
+            let arg = if ty.is_reference() {
+                let place = self.place(node)?;
+                self.note_address(&place);
+                Expr::new(ExprKind::AddressOf(place), ty).at(node.span)
+            } else {
+                let value = self.value(node)?;
+                convert(value, unrestricted(ty))
+            };
+            self.protect(before, &mut args);
+            args.push(arg);
+        }
+        Ok(args)
+    }
+
+    /// A call that is an expression.
+    fn pure_call(&mut self, node: &'a Node, callee: Callee<'a>) -> Lowered<Expr> {
+        let ty = self.context.node_type(self.pass, node)?;
+        let nodes: Vec<&'a Node> = node.inner.iter().skip(1).collect();
+        if let Callee::Constant(value) = callee {
+            return Ok(super::expr::float_constant(value, ty).at(node.span));
+        }
+        let args = self.values(&nodes)?;
+        let expr = match (callee, args.as_slice()) {
+            (Callee::Math(name), _) => {
+                let params = parameter_types(node);
+                let mut converted = Vec::new();
+                for (position, arg) in args.into_iter().enumerate() {
+                    let param = match params.get(position) {
+                        Some(spelled) => unrestricted(self.context.spelled_type(self.pass, spelled, node.span)?),
+                        None => arg.ty.clone(),
+                    };
+                    if param.is_pointer() && !param.is_reference() {
+                        return problem_with_help(
+                            diagnostic::UNSUPPORTED_CALL,
+                            node.span,
+                            format!("`{name}` with a pointer argument is not supported"),
+                            "called here",
+                            "use functions that return their result",
+                        );
+                    }
+                    converted.push(if param.is_arithmetic() { convert(arg, param) } else { arg });
+                }
+                Expr::new(ExprKind::Math(name, converted), ty)
+            }
+            (Callee::MakeVector, _) => Expr::new(ExprKind::Construct(args), ty),
+            (Callee::LoadThrough, [pointer]) => Expr::load(self.checked_deref(pointer.clone(), node)?),
+            (Callee::Identity, [value]) => value.clone(),
+            // `std::max(a, b)` is `b` only if `a < b`, `std::min(a, b)` only if `b < a`.
+            (Callee::StandardMax, [a, b]) => choose(Expr::binary(BinaryOp::Less, a.clone(), b.clone()), b, a),
+            (Callee::StandardMin, [a, b]) => choose(Expr::binary(BinaryOp::Less, b.clone(), a.clone()), b, a),
+            _ => return broken(node.span, "a call of an unknown form"),
+        };
+        Ok(expr.at(node.span))
+    }
+}
+
+fn choose(cond: Expr, then: &Expr, otherwise: &Expr) -> Expr {
+    let ty = then.ty.clone();
+    Expr::new(ExprKind::Select(Box::new(cond), Box::new(then.clone()), Box::new(otherwise.clone())), ty)
+}
+
+/// The parameter types of the function that a call names.
+fn parameter_types(node: &Node) -> Vec<Spelled> {
+    let head = node.inner.first().map_or("", Node::ty);
+    let spelled = parse(head);
+    match spelled {
+        Some(Spelled::Pointer { pointee, .. }) => match *pointee {
+            Spelled::Function { params, .. } => params,
+            Spelled::Named(_) | Spelled::Pointer { .. } | Spelled::Array { .. } => Vec::new(),
+        },
+        Some(Spelled::Function { params, .. }) => params,
+        Some(Spelled::Named(_) | Spelled::Array { .. }) | None => Vec::new(),
+    }
+}
+
+/// The type of a parameter's value: `__restrict__` is a promise about the variable.
+pub(super) fn unrestricted(mut ty: Type) -> Type {
+    if let Type::Pointer(pointer) = &mut ty {
+        pointer.is_restrict = false;
+    }
+    ty
+}
+
+/// The place that a function returns a reference to, if that is all it does.
+fn accessor(definition: &Node) -> Option<&Node> {
+    let body = definition.child(Kind::CompoundStmt)?;
+    let [only] = body.inner.as_slice() else { return None };
+    let returned = only.inner.first().filter(|_| only.kind == Kind::ReturnStmt)?;
+    returned.is_glvalue().then_some(returned)
+}

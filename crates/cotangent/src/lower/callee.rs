@@ -1,0 +1,210 @@
+//! What a call calls.
+
+use super::context::{Lowered, broken, problem_with_help};
+use super::function::Body;
+use super::types::is_builtin_record;
+use crate::clang::{Kind, Node, NodeId};
+use crate::diagnostic;
+use crate::ir::Name;
+use crate::rules::{Intrinsic, OPAQUE_CALLS, intrinsic, is_math, is_runtime};
+
+/// What a call calls.
+#[derive(Clone)]
+pub(super) enum Callee<'a> {
+    /// A pure function of the table.
+    Math(Name),
+    /// `make_float3` and its like.
+    MakeVector,
+    /// `__ldg` and its like: a load through the first argument.
+    LoadThrough,
+    /// `__stcs` and its like: a store of the second argument through the first.
+    StoreThrough,
+    /// `std::max`, which takes references.
+    StandardMax,
+    /// `std::min`.
+    StandardMin,
+    /// `std::move` and `std::forward`: the argument itself.
+    Identity,
+    /// `std::swap`.
+    Swap,
+    /// `sincosf(x, s, c)` and its like: the names of the two functions that it computes.
+    SineAndCosine(&'static str, &'static str),
+    /// A constant: `__builtin_inff()`, `std::numeric_limits<float>::max()`.
+    Constant(f64),
+    /// A barrier, atomic or exchange.
+    Intrinsic(Intrinsic),
+    /// A function without a body that changes nothing.
+    Opaque(Name),
+    /// A function of the CUDA runtime.
+    Runtime(Name),
+    /// The assignment operator that Clang wrote for a record.
+    CopyAssignment,
+    /// A function with a body; the object of a member.
+    Function { definition: &'a Node, object: Option<Object<'a>> },
+}
+
+/// The object of a member call.
+#[derive(Clone, Copy)]
+pub(super) struct Object<'a> {
+    /// The expression.
+    pub(super) node: &'a Node,
+    /// Whether it is a pointer to the object.
+    pub(super) is_arrow: bool,
+}
+
+/// Loads and stores with a hint for the cache.
+const LOADS: &[&str] = &["__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"];
+const STORES: &[&str] = &["__stwb", "__stcg", "__stcs", "__stwt"];
+
+/// Functions with two results, and the pure functions that give them.
+const SINE_AND_COSINE: &[(&str, &str, &str)] = &[
+    ("sincosf", "sinf", "cosf"),
+    ("sincos", "sin", "cos"),
+    ("__sincosf", "__sinf", "__cosf"),
+    ("sincospif", "sinpif", "cospif"),
+    ("sincospi", "sinpi", "cospi"),
+];
+
+/// Clang's built-in constants, and the limits of `double` and `float`.
+const CONSTANTS: &[(&str, &str, f64)] = &[
+    ("__builtin_inff", "float", f64::INFINITY),
+    ("__builtin_inf", "double", f64::INFINITY),
+    ("__builtin_huge_valf", "float", f64::INFINITY),
+    ("__builtin_huge_val", "double", f64::INFINITY),
+    ("__builtin_nanf", "float", f64::NAN),
+    ("__builtin_nan", "double", f64::NAN),
+    ("infinity", "float", f64::INFINITY),
+    ("infinity", "double", f64::INFINITY),
+    ("quiet_NaN", "float", f64::NAN),
+    ("quiet_NaN", "double", f64::NAN),
+    ("max", "float", f32::MAX as f64),
+    ("max", "double", f64::MAX),
+    ("min", "float", f32::MIN_POSITIVE as f64),
+    ("min", "double", f64::MIN_POSITIVE),
+    ("lowest", "float", f32::MIN as f64),
+    ("lowest", "double", f64::MIN),
+    ("epsilon", "float", f32::EPSILON as f64),
+    ("epsilon", "double", f64::EPSILON),
+];
+
+/// Headers of a CUDA toolkit that define what the tables know by name.
+const TOOLKIT_HEADERS: &[&str] =
+    &["math_functions.hpp", "vector_functions.hpp", "device_functions.hpp", "cuda_runtime.h", "math_functions.h"];
+
+impl<'a> Body<'_, 'a> {
+    /// What a call calls.
+    pub(super) fn callee(&mut self, node: &'a Node) -> Lowered<Callee<'a>> {
+        let Some(head) = node.inner.first() else { return broken(node.span, "a call of nothing") };
+        let head = strip(head);
+        let (id, name, object) = match (head.kind, &head.data.referenced_decl, head.data.referenced_member_decl) {
+            (Kind::DeclRefExpr, Some(reference), _) => {
+                let object = (reference.kind == Kind::CXXMethodDecl && node.kind == Kind::CXXOperatorCallExpr)
+                    .then(|| node.inner.get(1).map(|node| Object { node, is_arrow: false }))
+                    .flatten();
+                (reference.id, reference.name.clone().unwrap_or_default(), object)
+            }
+            (Kind::MemberExpr, _, Some(member)) => {
+                let object = head.inner.first().map(|node| Object { node, is_arrow: head.data.is_arrow });
+                (member, head.data.name.clone().unwrap_or_default(), object)
+            }
+            _ => {
+                return problem_with_help(
+                    diagnostic::UNSUPPORTED_CALL,
+                    node.span,
+                    "a call through a pointer is not supported",
+                    "called here",
+                    "call a function by its name, or pass a functor as a template argument",
+                );
+            }
+        };
+        self.named_callee(node, head, id, &name, object)
+    }
+
+    fn named_callee(
+        &mut self,
+        node: &'a Node,
+        head: &'a Node,
+        id: NodeId,
+        name: &str,
+        object: Option<Object<'a>>,
+    ) -> Lowered<Callee<'a>> {
+        let args = node.inner.len() - 1;
+        let known = self.known_function(node, head, name, args);
+        if let Some(definition) = self.user_definition(id)
+            && !(is_vector_maker(name) && known.is_some())
+            && !(is_runtime(name) && known.is_some())
+        {
+            let is_static = definition.data.storage_class.as_deref() == Some("static");
+            let is_implicit = definition.data.is_implicit || definition.data.explicitly_defaulted.is_some();
+            if definition.name() == "operator=" && is_implicit {
+                return Ok(Callee::CopyAssignment);
+            }
+            let object = object.filter(|_| !is_static);
+            return Ok(Callee::Function { definition, object });
+        }
+        if name == "operator=" {
+            return Ok(Callee::CopyAssignment);
+        }
+        match known {
+            Some(callee) => Ok(callee),
+            None => problem_with_help(
+                diagnostic::NO_BODY,
+                node.span,
+                format!("the body of `{name}` is not in this translation unit"),
+                "called here",
+                "include the file that defines it; functions of the standard library are not read",
+            ),
+        }
+    }
+
+    /// The definition of a function, if the user wrote it.
+    fn user_definition(&self, id: NodeId) -> Option<&'a Node> {
+        let declarations = self.context.declarations(self.pass);
+        let definition = declarations.definition(id)?;
+        let node = declarations.get(definition)?.node;
+        let file = declarations.file_name(node.span);
+        let base = file.rsplit('/').next().unwrap_or(file);
+        (!TOOLKIT_HEADERS.contains(&base) || file == base).then_some(node)
+    }
+
+    /// What the tables know under that name.
+    fn known_function(&self, node: &Node, head: &Node, name: &str, args: usize) -> Option<Callee<'a>> {
+        let takes_references = head.ty().contains('&');
+        if args <= 1
+            && (args == 0 || name.starts_with("__builtin_nan"))
+            && let Some((_, _, value)) = CONSTANTS.iter().find(|(known, ty, _)| *known == name && *ty == node.ty())
+        {
+            return Some(Callee::Constant(*value));
+        }
+        if let Some((_, sine, cosine)) = SINE_AND_COSINE.iter().find(|(known, ..)| *known == name) {
+            return Some(Callee::SineAndCosine(sine, cosine));
+        }
+        let plain = name.strip_prefix("__builtin_").unwrap_or(name);
+        Some(match name {
+            "max" if args == 2 && takes_references => Callee::StandardMax,
+            "min" if args == 2 && takes_references => Callee::StandardMin,
+            "move" | "forward" if args == 1 && takes_references => Callee::Identity,
+            "swap" if args == 2 && takes_references => Callee::Swap,
+            _ if LOADS.contains(&name) => Callee::LoadThrough,
+            _ if STORES.contains(&name) => Callee::StoreThrough,
+            _ if is_vector_maker(name) => Callee::MakeVector,
+            _ if is_math(plain) && args > 0 => Callee::Math(plain.into()),
+            _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),
+            _ if is_runtime(name) => Callee::Runtime(name.into()),
+            _ => Callee::Intrinsic(intrinsic(name)?),
+        })
+    }
+}
+
+/// Whether a function makes one of CUDA's vectors.
+fn is_vector_maker(name: &str) -> bool {
+    name.strip_prefix("make_").is_some_and(is_builtin_record)
+}
+
+/// The expression without parentheses and conversions around it.
+fn strip(node: &Node) -> &Node {
+    match node.kind {
+        Kind::ParenExpr | Kind::ImplicitCastExpr => node.inner.first().map_or(node, strip),
+        _ => node,
+    }
+}

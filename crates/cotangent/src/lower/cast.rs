@@ -1,0 +1,140 @@
+//! Conversions, by what Clang says each of them does.
+
+use super::constant::convert;
+use super::context::{Lowered, broken, problem_with_help};
+use super::function::Body;
+use crate::clang::Node;
+use crate::diagnostic;
+use crate::ir::{BinaryOp, Expr, ExprKind, Place, PlaceKind, Type};
+
+impl<'a> Body<'_, 'a> {
+    /// The value of a conversion.
+    pub(super) fn cast_value(&mut self, node: &'a Node) -> Lowered<Expr> {
+        let Some(operand) = node.inner.last() else { return broken(node.span, "a conversion of nothing") };
+        let kind = node.data.cast_kind.as_deref().unwrap_or("");
+        match kind {
+            "LValueToRValue" => {
+                if operand.is_glvalue() {
+                    // Some places are known by value only: `threadIdx.x`, a parameter of a function lowered in place.
+                    return self.value(operand);
+                }
+                self.value(operand)
+            }
+            "NoOp" if node.is_glvalue() => self.place(node).map(Expr::load),
+            "NoOp" => {
+                let ty = self.context.node_type(self.pass, node)?;
+                let value = self.value(operand)?;
+                Ok(if ty.is_pointer() { convert(value, ty) } else { value })
+            }
+            "ArrayToPointerDecay" => {
+                let ty = self.context.node_type(self.pass, node)?;
+                let array = self.place(operand)?;
+                if !matches!(array.ty, Type::Array(..)) {
+                    return broken(node.span, "an array that is none");
+                }
+                let first = array.index(Expr::int(0));
+                Ok(self.address(first, ty))
+            }
+            "NullToPointer" => {
+                let ty = self.context.node_type(self.pass, node)?;
+                Ok(Expr::new(ExprKind::Null, ty))
+            }
+            "PointerToBoolean" => {
+                let pointer = self.value(operand)?;
+                let null = Expr::new(ExprKind::Null, pointer.ty.clone());
+                Ok(Expr::binary(BinaryOp::NotEqual, pointer, null))
+            }
+            "IntegralCast"
+            | "IntegralToBoolean"
+            | "IntegralToFloating"
+            | "FloatingToIntegral"
+            | "FloatingCast"
+            | "FloatingToBoolean"
+            | "BooleanToSignedIntegral"
+            | "BitCast"
+            | "IntegralToPointer"
+            | "PointerToIntegral" => {
+                let ty = self.context.node_type(self.pass, node)?;
+                let value = self.value(operand)?;
+                Ok(convert(value, ty))
+            }
+            "DerivedToBase" | "UncheckedDerivedToBase" if node.is_glvalue() => self.place(node).map(Expr::load),
+            "DerivedToBase" | "UncheckedDerivedToBase" => {
+                let ty = self.context.node_type(self.pass, node)?;
+                let pointer = self.value(operand)?;
+                let base = self.base_class(super::place::deref(pointer), node)?;
+                Ok(self.address(base, ty))
+            }
+            "ConstructorConversion" | "UserDefinedConversion" => self.value(operand),
+            "ToVoid" => {
+                self.effect(operand)?;
+                Ok(Expr::int(0))
+            }
+            "LValueBitCast" => self.place(node).map(Expr::load),
+            other => problem_with_help(
+                diagnostic::UNSUPPORTED_EXPRESSION,
+                node.span,
+                format!("the conversion `{other}` is not supported"),
+                "converted here",
+                "convert between numbers, or between pointers, only",
+            ),
+        }
+    }
+
+    /// The place of a conversion that is an lvalue.
+    pub(super) fn cast_place(&mut self, node: &'a Node) -> Lowered<Place> {
+        let Some(operand) = node.inner.last() else { return broken(node.span, "a conversion of nothing") };
+        match node.data.cast_kind.as_deref().unwrap_or("") {
+            "NoOp" => self.place(operand),
+            "DerivedToBase" | "UncheckedDerivedToBase" => {
+                let place = self.place(operand)?;
+                self.base_class(place, node)
+            }
+            "LValueBitCast" => {
+                let place = self.place(operand)?;
+                let ty = Type::pointer(self.context.node_type(self.pass, node)?);
+                let source = Type::pointer(place.ty.clone());
+                let address = self.address(place, source);
+                Ok(super::place::deref(convert(address, ty)))
+            }
+            "UserDefinedConversion" | "ConstructorConversion" => self.place(operand),
+            _ => {
+                let value = self.cast_value(node)?;
+                Ok(self.place_of_value(value))
+            }
+        }
+    }
+
+    /// The base class part of a record place; the first field, for each step up.
+    fn base_class(&mut self, place: Place, node: &Node) -> Lowered<Place> {
+        let target = self.context.type_of(self.pass, node.ty().trim_end_matches(['*', '&', ' ']), node.span)?;
+        let mut place = place;
+        for _ in 0..16 {
+            if place.ty == target {
+                return Ok(place);
+            }
+            let Type::Record(record) = place.ty else { break };
+            let Some(base) = self.context.module.records[record].fields.first().filter(|field| &*field.name == "base")
+            else {
+                break;
+            };
+            let ty = base.ty.clone();
+            let span = place.span;
+            place = place.field(0, ty).at(span);
+        }
+        broken(node.span, "a base class that the record does not have")
+    }
+
+    /// A pointer of the given type to a place; the pointer itself if the place is what it points to.
+    pub(super) fn address(&mut self, place: Place, ty: Type) -> Expr {
+        self.note_address(&place);
+        let span = place.span;
+        if let PlaceKind::Element(pointer, index) = &place.kind
+            && index.is_zero()
+            && pointer.ty == ty
+        {
+            return (**pointer).clone();
+        }
+        Expr::new(ExprKind::AddressOf(place), ty).at(span)
+    }
+}

@@ -1,0 +1,378 @@
+//! Values of records and arrays: initialiser lists and constructors.
+
+use super::constant::convert;
+use super::context::{Lowered, broken, problem_with_help};
+use super::declarations::Declared;
+use super::function::{Binding, Body};
+use crate::clang::{Kind, Node, NodeId};
+use crate::diagnostic;
+use crate::ir::{Expr, ExprKind, FunctionId, Place, StmtKind, Storage, Type};
+
+/// How many functions may be lowered in place of their calls inside one another.
+const MAX_INLINING: usize = 32;
+
+/// A constructor that must run, and its arguments.
+pub(super) struct ConstructorCall {
+    function: FunctionId,
+    args: Vec<Expr>,
+}
+
+impl<'a> Body<'_, 'a> {
+    /// The initial value that an initialiser gives a variable of a type; `None` leaves it without one.
+    pub(super) fn initial_value(&mut self, node: &'a Node, ty: &Type) -> Lowered<Option<Expr>> {
+        match node.kind {
+            Kind::InitListExpr => self.list_value(node, ty).map(Some),
+            Kind::ImplicitValueInitExpr | Kind::CXXScalarValueInitExpr => Ok(Some(zero(ty).at(node.span))),
+            Kind::ExprWithCleanups | Kind::ParenExpr | Kind::CXXBindTemporaryExpr | Kind::ConstantExpr => {
+                match node.inner.last() {
+                    Some(inner) => self.initial_value(inner, ty),
+                    None => broken(node.span, "an empty initial value"),
+                }
+            }
+            Kind::CXXConstructExpr if node.inner.is_empty() && matches!(ty, Type::Record(_) | Type::Array(..)) => {
+                self.default_value(node, ty)
+            }
+            Kind::StringLiteral => problem_with_help(
+                diagnostic::UNSUPPORTED_EXPRESSION,
+                node.span,
+                "arrays of characters are not supported",
+                "a string",
+                "strings may be given to `printf` only",
+            ),
+            _ => {
+                let value = self.value(node)?;
+                Ok(Some(convert(value, ty.clone())))
+            }
+        }
+    }
+
+    /// As `initial_value`, for a variable outside functions: it must be constant.
+    pub(super) fn constant_initial_value(&mut self, node: &'a Node, ty: &Type) -> Lowered<Option<Expr>> {
+        let (value, block) = self.nested(|body| body.initial_value(node, ty));
+        if !block.is_empty() {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_DECLARATION,
+                node.span,
+                "this initial value is computed by calls",
+                "not a plain constant",
+                "write the constant, or set the variable at run time",
+            );
+        }
+        value
+    }
+
+    fn list_value(&mut self, node: &'a Node, ty: &Type) -> Lowered<Expr> {
+        // With a filler, the list holds it first and then the given elements.
+        let given: &'a [Node] = match node.data.array_filler.as_slice() {
+            [] => &node.inner,
+            [_, elements @ ..] => elements,
+        };
+        let types: Vec<Type> = match ty {
+            Type::Array(element, _) => vec![(**element).clone(); given.len()],
+            Type::Record(record) => {
+                self.context.module.records[*record].fields.iter().map(|field| field.ty.clone()).collect()
+            }
+            _ => match given {
+                [] => return Ok(zero(ty)),
+                [only] => {
+                    let value = self.value(only)?;
+                    return Ok(convert(value, ty.clone()));
+                }
+                _ => return broken(node.span, "a list for a single value"),
+            },
+        };
+        if given.len() > types.len() {
+            return broken(node.span, "a list that is longer than what it initialises");
+        }
+        let mut values: Vec<Expr> = Vec::new();
+        for (element, ty) in given.iter().zip(&types) {
+            let before = self.block.len();
+            let value = match self.initial_value(element, ty)? {
+                Some(value) => value,
+                None => zero(ty),
+            };
+            self.protect(before, &mut values);
+            values.push(value);
+        }
+        // What is zero at the end need not be given.
+        while values.last().is_some_and(|last| is_zero_fill(last)) && matches!(ty, Type::Array(..)) {
+            values.pop();
+        }
+        Ok(Expr::new(ExprKind::Construct(values), ty.clone()).at(node.span))
+    }
+
+    /// A record made by a constructor without arguments that Clang wrote: nothing, or the members' own values.
+    fn default_value(&mut self, node: &'a Node, ty: &Type) -> Lowered<Option<Expr>> {
+        let Type::Record(_) = ty else { return Ok(None) };
+        if let Some(constructed) = self.constructor_call(node)? {
+            let local = self.new_temporary(ty.clone());
+            self.emit(StmtKind::Declare { local, init: None });
+            let place = self.local_place(local);
+            self.run_constructor(constructed, place.clone())?;
+            return Ok(Some(Expr::load(place)));
+        }
+        let Some(constructor) = self.constructor(node) else { return Ok(None) };
+        self.simple_constructor(constructor, &[])
+    }
+
+    /// The value of `T(args)`.
+    pub(super) fn constructed_value(&mut self, node: &'a Node) -> Lowered<Expr> {
+        let ty = self.context.node_type(self.pass, node)?;
+        if let [source] = node.inner.as_slice()
+            && self.is_plain_copy(node)
+        {
+            return if source.is_glvalue() { self.place(source).map(Expr::load) } else { self.value(source) };
+        }
+        if let Some(constructor) = self.constructor(node)
+            && is_simple(constructor.node)
+        {
+            let args: Vec<&Node> = node.inner.iter().collect();
+            let args = self.arguments(&args, constructor.node)?;
+            if let Some(value) = self.simple_constructor(constructor, &args)? {
+                return Ok(value);
+            }
+        }
+        let local = self.new_temporary(ty.clone());
+        if let Some(constructed) = self.constructor_call(node)? {
+            self.emit(StmtKind::Declare { local, init: None });
+            let place = self.local_place(local);
+            self.run_constructor(constructed, place.clone())?;
+            return Ok(Expr::load(place));
+        }
+        // `T()` and `T{}` without a constructor of the user's are zero.
+        Ok(zero(&ty))
+    }
+
+    /// The constructor call that an initialiser is, if one has to run as a function.
+    pub(super) fn constructor_call(&mut self, node: &'a Node) -> Lowered<Option<ConstructorCall>> {
+        let node = match node.kind {
+            Kind::CXXConstructExpr | Kind::CXXTemporaryObjectExpr => node,
+            Kind::ExprWithCleanups | Kind::CXXBindTemporaryExpr | Kind::CXXFunctionalCastExpr => {
+                return match node.inner.first() {
+                    Some(inner) => self.constructor_call(inner),
+                    None => Ok(None),
+                };
+            }
+            _ => return Ok(None),
+        };
+        let Some(constructor) = self.constructor(node) else { return Ok(None) };
+        if self.is_plain_copy(node) || is_simple(constructor.node) || is_trivial(constructor.node) {
+            return Ok(None);
+        }
+        let function = self.context.function(self.pass, constructor.node.id, node.span)?;
+        let args: Vec<&Node> = node.inner.iter().collect();
+        let args = self.arguments(&args, constructor.node)?;
+        Ok(Some(ConstructorCall { function, args }))
+    }
+
+    /// Runs a constructor on a place.
+    pub(super) fn run_constructor(&mut self, call: ConstructorCall, place: Place) -> Lowered<()> {
+        self.note_address(&place);
+        let object = Expr::new(ExprKind::AddressOf(place.clone()), Type::reference(place.ty.clone())).at(self.span);
+        let mut args = vec![object];
+        args.extend(call.args);
+        self.emit(StmtKind::Call { into: None, function: call.function, args });
+        Ok(())
+    }
+
+    /// The constructor that a construction calls: of that record, with that signature.
+    fn constructor(&mut self, node: &'a Node) -> Option<Declared<'a>> {
+        let signature = node.data.ctor_type.as_ref()?;
+        let ty = crate::clang::types::parse(node.ty())?.unqualified();
+        let crate::clang::types::Spelled::Named(named) = ty else { return None };
+        let record = self.context.find_record(self.pass, &named.name)?;
+        let record = self.context.declarations(self.pass).get(record)?.node;
+        let own = record.children(Kind::CXXConstructorDecl).chain(
+            record
+                .children(Kind::FunctionTemplateDecl)
+                .flat_map(|template| template.children(Kind::CXXConstructorDecl)),
+        );
+        let found = own.into_iter().find(|candidate| candidate.ty() == &*signature.0)?.id;
+        let definition = self.context.declarations(self.pass).definition(found).unwrap_or(found);
+        self.context.declarations(self.pass).get(definition)
+    }
+
+    /// Whether a construction only copies: a copy or move constructor that the user did not write.
+    fn is_plain_copy(&mut self, node: &'a Node) -> bool {
+        let [source] = node.inner.as_slice() else { return false };
+        let same = |text: &str| text.trim_start_matches("const ").trim().to_owned();
+        let is_copy =
+            node.data.ctor_type.as_ref().is_some_and(|ty| ty.0.contains('&')) && same(source.ty()) == same(node.ty());
+        let written = self.constructor(node).is_some_and(|constructor| {
+            !constructor.node.data.is_implicit && constructor.node.data.explicitly_defaulted.is_none()
+        });
+        is_copy && !written
+    }
+
+    /// The value that a constructor without statements gives, its initialisers evaluated with the arguments.
+    fn simple_constructor(&mut self, constructor: Declared<'a>, args: &[Expr]) -> Lowered<Option<Expr>> {
+        let Some(record) = constructor.record else { return Ok(None) };
+        let record_id = self.context.record(self.pass, record, constructor.node.span)?;
+        let fields: Vec<Type> =
+            self.context.module.records[record_id].fields.iter().map(|field| field.ty.clone()).collect();
+        let initializers: Vec<&'a Node> = constructor.node.children(Kind::CXXCtorInitializer).collect();
+        let has_values = initializers.iter().any(|initializer| !is_empty_base(initializer));
+        if !has_values {
+            return Ok(None);
+        }
+        if self.inlining >= MAX_INLINING {
+            return broken(constructor.node.span, "constructors inside one another without end");
+        }
+        self.inlining += 1;
+        self.bind_parameters(constructor.node, args);
+        let mut values: Vec<Option<Expr>> = vec![None; fields.len()];
+        let mut result = Ok(());
+        for initializer in initializers {
+            result = self.field_initializer(initializer, &fields, &mut values);
+            if result.is_err() {
+                break;
+            }
+        }
+        self.inlining -= 1;
+        result?;
+        let values = values.into_iter().zip(&fields).map(|(value, ty)| value.unwrap_or_else(|| zero(ty))).collect();
+        Ok(Some(Expr::new(ExprKind::Construct(values), Type::Record(record_id)).at(self.span)))
+    }
+
+    fn field_initializer(&mut self, node: &'a Node, fields: &[Type], values: &mut [Option<Expr>]) -> Lowered<()> {
+        let position = match &node.data.any_init {
+            Some(field) => self.context.declarations(self.pass).field(field.id).unwrap_or(u32::MAX) as usize,
+            None => 0,
+        };
+        let (Some(ty), Some(init)) = (fields.get(position), self.initializer_of(node)) else {
+            return if is_empty_base(node) { Ok(()) } else { broken(node.span, "an initialiser of nothing") };
+        };
+        let before = self.block.len();
+        let value = self.initial_value(init, ty)?;
+        self.protect(before, values.iter_mut().flatten());
+        values[position] = value;
+        Ok(())
+    }
+
+    /// The expression of a constructor's initialiser; a member's own value is in its declaration.
+    fn initializer_of(&self, node: &'a Node) -> Option<&'a Node> {
+        let init = node.inner.first()?;
+        if init.kind != Kind::CXXDefaultInitExpr {
+            return Some(init);
+        }
+        let field = node.data.any_init.as_ref()?;
+        let declared = self.context.declarations(self.pass).get(field.id)?;
+        declared.node.inner.iter().rfind(|child| !child.ty().is_empty())
+    }
+
+    /// The initialisers of a constructor that is lowered as a function: assignments to the fields of `self`.
+    pub(super) fn initializers(&mut self, constructor: Declared<'a>) -> Lowered<()> {
+        let Some(this) = self.this.clone() else { return broken(constructor.node.span, "a constructor of nothing") };
+        for initializer in constructor.node.children(Kind::CXXCtorInitializer) {
+            let Type::Record(record) = this.ty else {
+                return broken(initializer.span, "a constructor of what is no record");
+            };
+            let position = match &initializer.data.any_init {
+                Some(field) => self.context.declarations(self.pass).field(field.id).unwrap_or(u32::MAX),
+                None => 0,
+            };
+            let ty = self.context.module.records[record].fields.get(position as usize).map(|field| field.ty.clone());
+            let (Some(ty), Some(init)) = (ty, self.initializer_of(initializer)) else { continue };
+            let place = this.clone().field(position, ty.clone());
+            if let Some(constructed) = self.constructor_call(init)? {
+                self.run_constructor(constructed, place)?;
+                continue;
+            }
+            if let Some(value) = self.initial_value(init, &ty)? {
+                self.store_initial(place, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores an initial value; arrays element by element, since the IR assigns no arrays.
+    fn store_initial(&mut self, place: Place, value: Expr) {
+        let (Type::Array(element, length), ExprKind::Construct(values)) = (&place.ty, &value.kind) else {
+            self.emit(StmtKind::Assign { place, value });
+            return;
+        };
+        for index in 0..*length {
+            let given = usize::try_from(index).ok().and_then(|index| values.get(index)).cloned();
+            let value = given.unwrap_or_else(|| zero(element));
+            let index = Expr::int(i64::try_from(index).unwrap_or(i64::MAX));
+            self.store_initial(place.clone().index(index), value);
+        }
+    }
+
+    /// Binds the parameters of a function that is lowered in place to its arguments.
+    pub(super) fn bind_parameters(&mut self, function: &'a Node, args: &[Expr]) {
+        for (param, arg) in function.children(Kind::ParmVarDecl).zip(args) {
+            let binding = match &arg.kind {
+                ExprKind::AddressOf(place) if arg.ty.is_reference() => Binding::Place(place.clone()),
+                _ if arg.ty.is_reference() => Binding::Place(Place::deref(arg.clone())),
+                _ => Binding::Value(arg.clone()),
+            };
+            self.bindings.insert(param.id, binding);
+        }
+    }
+
+    /// Refuses a variable whose type has a destructor of the user's.
+    pub(super) fn refuse_destructor(&mut self, ty: &Type, node: &Node) -> Lowered<()> {
+        let Type::Record(record) = ty else { return Ok(()) };
+        let declaration = self.context.records.iter().find(|(_, known)| *known == record).map(|((_, id), _)| *id);
+        let declared: Option<NodeId> = declaration;
+        let has_destructor =
+            declared.and_then(|id| self.context.declarations(self.pass).get(id)).is_some_and(|declared| {
+                declared.node.children(Kind::CXXDestructorDecl).any(|destructor| {
+                    !destructor.data.is_implicit
+                        && destructor.data.explicitly_defaulted.is_none()
+                        && destructor.child(Kind::CompoundStmt).is_some_and(|body| !body.inner.is_empty())
+                })
+            });
+        if !has_destructor {
+            return Ok(());
+        }
+        problem_with_help(
+            diagnostic::UNSUPPORTED_DECLARATION,
+            node.span,
+            format!("the type of `{}` has a destructor", node.name()),
+            "declared here",
+            "call a function at the end instead",
+        )
+    }
+}
+
+/// Whether a constructor has no statements: its initialisers say it all.
+fn is_simple(constructor: &Node) -> bool {
+    constructor.child(Kind::CompoundStmt).is_some_and(|body| body.inner.is_empty())
+        && constructor.children(Kind::CXXCtorInitializer).any(|initializer| !is_empty_base(initializer))
+}
+
+/// Whether a constructor does nothing.
+fn is_trivial(constructor: &Node) -> bool {
+    let does_nothing = constructor.child(Kind::CompoundStmt).is_none_or(|body| body.inner.is_empty());
+    does_nothing && constructor.children(Kind::CXXCtorInitializer).all(is_empty_base)
+}
+
+/// Whether an initialiser only runs a base class's constructor without arguments.
+fn is_empty_base(initializer: &Node) -> bool {
+    initializer.data.any_init.is_none()
+        && initializer.inner.first().is_some_and(|init| init.kind == Kind::CXXConstructExpr && init.inner.is_empty())
+}
+
+/// The zero of a type.
+pub(super) fn zero(ty: &Type) -> Expr {
+    let kind = match ty {
+        Type::Bool => ExprKind::Bool(false),
+        Type::Int(_) => ExprKind::Int(0),
+        Type::Float(_) => return super::expr::float_constant(0.0, ty.clone()),
+        Type::Record(_) | Type::Array(..) => ExprKind::Construct(Vec::new()),
+        Type::Void | Type::Pointer(_) | Type::Opaque(_) => ExprKind::Null,
+    };
+    Expr::new(kind, ty.clone())
+}
+
+/// Whether leaving an element out of a list gives the same value.
+fn is_zero_fill(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Int(0) | ExprKind::Bool(false) | ExprKind::Null => true,
+        ExprKind::Float(real) => real.0.to_bits() == 0,
+        ExprKind::Construct(values) => values.is_empty(),
+        _ => false,
+    }
+}

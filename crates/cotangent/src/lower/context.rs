@@ -1,0 +1,147 @@
+//! What lowering knows about the whole module.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Passes;
+use super::declarations::Declarations;
+use crate::clang::NodeId;
+use crate::diagnostic::{self, Code, Diagnostic};
+use crate::ir::{Function, FunctionId, GlobalId, Module, Name, RecordId};
+use crate::source::Span;
+
+/// A result whose error is a problem of the user's program.
+pub(super) type Lowered<T> = Result<T, Problem>;
+
+/// Why something could not be lowered.
+#[derive(Debug)]
+pub(super) enum Problem {
+    /// This is why; nobody has reported it yet.
+    New(Box<Diagnostic>),
+    /// The reason was reported already.
+    Reported,
+}
+
+/// Which of Clang's two passes a declaration is from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Pass {
+    /// The device's.
+    Device,
+    /// The host's.
+    Host,
+}
+
+/// How far a function's lowering is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It is being lowered now: a call of it is recursion.
+    Running,
+    /// It is in the module.
+    Done(FunctionId),
+    /// It could not be lowered; that was reported.
+    Failed,
+}
+
+/// The state of lowering one module.
+pub(super) struct Context<'a> {
+    pub(super) module: Module,
+    pub(super) device: Declarations<'a>,
+    pub(super) host: Option<Declarations<'a>>,
+    pub(super) functions: HashMap<(Pass, NodeId), Progress>,
+    pub(super) records: HashMap<(Pass, NodeId), RecordId>,
+    pub(super) globals: HashMap<(Pass, NodeId), GlobalId>,
+    /// Where a lambda's captured variables are: for its call operator, the variable and the field.
+    pub(super) captures: HashMap<(Pass, NodeId), Vec<Capture>>,
+    /// The lambda that a spelling means, where several instantiations of a template share it: the last one met.
+    pub(super) lambdas: HashMap<(Pass, String), NodeId>,
+    /// Names outside functions that are taken.
+    pub(super) taken: HashSet<Name>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A variable that a lambda captured.
+#[derive(Clone, Debug)]
+pub(super) struct Capture {
+    /// The variable outside; `None` for `this`.
+    pub(super) variable: Option<NodeId>,
+    /// The field that holds it.
+    pub(super) field: u32,
+    /// Whether the field is a pointer to it.
+    pub(super) by_reference: bool,
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(passes: Passes<'a>) -> Context<'a> {
+        Context {
+            module: Module::default(),
+            device: Declarations::new(passes.device),
+            host: passes.host.map(Declarations::new),
+            functions: HashMap::new(),
+            records: HashMap::new(),
+            globals: HashMap::new(),
+            captures: HashMap::new(),
+            lambdas: HashMap::new(),
+            taken: HashSet::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// The declarations of a pass.
+    pub(super) fn declarations(&self, pass: Pass) -> &Declarations<'a> {
+        match pass {
+            Pass::Device => &self.device,
+            Pass::Host => self.host.as_ref().unwrap_or(&self.device),
+        }
+    }
+
+    /// Reports a problem once.
+    pub(super) fn report(&mut self, problem: Problem) {
+        if let Problem::New(diagnostic) = problem
+            && !self.diagnostics.contains(&diagnostic)
+        {
+            self.diagnostics.push(*diagnostic);
+        }
+    }
+
+    /// How many problems were reported so far.
+    pub(super) fn problems(&self) -> usize {
+        self.diagnostics.len()
+    }
+
+    /// A name outside functions that nothing else has: the wanted one, or one with a number.
+    pub(super) fn claim(&mut self, wanted: &str) -> Name {
+        let name = super::names::first_free(wanted, |name| self.taken.contains(name));
+        self.taken.insert(name.clone());
+        name
+    }
+
+    /// Adds a function.
+    pub(super) fn add(&mut self, function: Function) -> FunctionId {
+        self.module.functions.push(function)
+    }
+
+    /// The module and what was wrong.
+    pub(super) fn finish(self) -> (Module, Vec<Diagnostic>) {
+        (self.module, self.diagnostics)
+    }
+}
+
+/// A problem at a place, as an error.
+pub(super) fn problem<T>(code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Lowered<T> {
+    Err(Problem::New(Box::new(Diagnostic::new(code, span, message, label))))
+}
+
+/// A problem with a way out, as an error.
+pub(super) fn problem_with_help<T>(
+    code: Code,
+    span: Span,
+    message: impl Into<String>,
+    label: impl Into<String>,
+    help: impl Into<String>,
+) -> Lowered<T> {
+    Err(Problem::New(Box::new(Diagnostic::new(code, span, message, label).help(help))))
+}
+
+/// A contradiction in what Clang gave: never expected, and never a panic.
+pub(super) fn broken<T>(span: Span, what: &str) -> Lowered<T> {
+    problem(diagnostic::BROKEN_DUMP, span, format!("Clang's dump has {what}"), "here")
+}

@@ -1,0 +1,182 @@
+//! `if`, `switch`, `break` and `continue`.
+
+use super::context::{Lowered, broken, problem_with_help};
+use super::function::Body;
+use crate::clang::{Kind, Node};
+use crate::diagnostic;
+use crate::ir::{Block, Case, ExprKind, Stmt, StmtKind};
+
+/// A loop or switch around the statement that is being lowered.
+#[derive(Clone)]
+pub(super) enum Enclosing<'a> {
+    /// A loop; what must run before the next iteration is tested, where the IR has no room for it.
+    Loop(Option<&'a Node>),
+    /// As `Loop`, but what must run is lowered already.
+    Tail(Block),
+    /// A switch.
+    Switch,
+}
+
+impl<'a> Body<'_, 'a> {
+    /// `if (init; condition) then else otherwise`.
+    pub(super) fn if_statement(&mut self, node: &'a Node) -> Lowered<()> {
+        let mut children = node.inner.iter();
+        if node.data.has_init {
+            let Some(init) = children.next() else { return broken(node.span, "an `if` without its first statement") };
+            self.statement(init);
+        }
+        if node.data.has_var {
+            let Some(variable) = children.next() else { return broken(node.span, "an `if` without its variable") };
+            self.statement(variable);
+        }
+        let (Some(cond), Some(then)) = (children.next(), children.next()) else {
+            return broken(node.span, "an `if` without a condition");
+        };
+        let otherwise = children.next();
+        if node.data.is_constexpr
+            && let Some(value) = super::constant::constant_value(cond)
+        {
+            match (value != 0, otherwise) {
+                (true, _) => self.flattened(then),
+                (false, Some(otherwise)) => self.flattened(otherwise),
+                (false, None) => {}
+            }
+            return Ok(());
+        }
+        let cond = self.condition(cond)?;
+        // A constant condition stays: what was written is printed.
+        let ((), then_block) = self.nested(|body| body.flattened(then));
+        let ((), else_block) = self.nested(|body| {
+            if let Some(otherwise) = otherwise {
+                body.flattened(otherwise);
+            }
+        });
+        self.emit(StmtKind::If { cond, then_block, else_block });
+        Ok(())
+    }
+
+    /// A statement, or the statements of a block, into the current block.
+    pub(super) fn flattened(&mut self, node: &'a Node) {
+        match node.kind {
+            Kind::CompoundStmt => self.statements(&node.inner),
+            _ => self.statement(node),
+        }
+    }
+
+    /// `switch (value) { case … }`.
+    pub(super) fn switch_statement(&mut self, node: &'a Node) -> Lowered<()> {
+        if node.data.has_init || node.data.has_var {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_STATEMENT,
+                node.span,
+                "a `switch` that declares a variable is not supported",
+                "here",
+                "declare the variable before the `switch`",
+            );
+        }
+        let [value, body] = node.inner.as_slice() else { return broken(node.span, "a `switch` of an unknown form") };
+        let value = self.value(value)?;
+        let mut cases: Vec<Case> = Vec::new();
+        self.loops.push(Enclosing::Switch);
+        let children = if body.kind == Kind::CompoundStmt { body.inner.as_slice() } else { std::slice::from_ref(body) };
+        let outer = std::mem::take(&mut self.block);
+        self.scopes.push(Default::default());
+        let mut result = Ok(());
+        for child in children {
+            result = self.switch_child(child, &mut cases);
+            if result.is_err() {
+                break;
+            }
+        }
+        if let Some(case) = cases.last_mut() {
+            case.body = std::mem::take(&mut self.block);
+        }
+        self.scopes.pop();
+        self.block = outer;
+        self.loops.pop();
+        result?;
+        self.emit(StmtKind::Switch { value, cases });
+        Ok(())
+    }
+
+    fn switch_child(&mut self, child: &'a Node, cases: &mut Vec<Case>) -> Lowered<()> {
+        if !matches!(child.kind, Kind::CaseStmt | Kind::DefaultStmt) {
+            if cases.is_empty() {
+                return problem_with_help(
+                    diagnostic::UNSUPPORTED_STATEMENT,
+                    child.span,
+                    "a statement before the first `case` is not supported",
+                    "never reached",
+                    "move it out of the `switch`",
+                );
+            }
+            self.statement(child);
+            return Ok(());
+        }
+        if let Some(case) = cases.last_mut() {
+            case.body = std::mem::take(&mut self.block);
+        }
+        let mut case = Case { values: Vec::new(), is_default: false, body: Vec::new() };
+        let mut label = child;
+        loop {
+            if label.kind == Kind::DefaultStmt {
+                case.is_default = true;
+            } else {
+                let Some(value) = label.inner.first().and_then(super::constant::constant_value) else {
+                    return broken(label.span, "a `case` without a value");
+                };
+                case.values.push(value);
+            }
+            match label.inner.last() {
+                Some(next) if matches!(next.kind, Kind::CaseStmt | Kind::DefaultStmt) => label = next,
+                Some(first) => {
+                    cases.push(case);
+                    self.flattened(first);
+                    return Ok(());
+                }
+                None => return broken(label.span, "a `case` without a statement"),
+            }
+        }
+    }
+
+    /// `break`.
+    pub(super) fn break_statement(&mut self, node: &Node) -> Lowered<()> {
+        if self.loops.is_empty() {
+            return broken(node.span, "a `break` outside of a loop");
+        }
+        self.emit(StmtKind::Break);
+        Ok(())
+    }
+
+    /// `continue`, with what must run before the next iteration.
+    pub(super) fn continue_statement(&mut self, node: &Node) -> Lowered<()> {
+        let enclosing = self.loops.iter().rev().find(|enclosing| !matches!(enclosing, Enclosing::Switch)).cloned();
+        match enclosing {
+            Some(Enclosing::Loop(Some(step))) => self.effect(step)?,
+            Some(Enclosing::Loop(None)) => {}
+            Some(Enclosing::Tail(block)) => self.block.extend(block),
+            Some(Enclosing::Switch) | None => return broken(node.span, "a `continue` outside of a loop"),
+        }
+        self.emit(StmtKind::Continue);
+        Ok(())
+    }
+}
+
+/// Whether control never comes to the end of a block.
+pub(super) fn ends(block: &[Stmt]) -> bool {
+    block.last().is_some_and(|last| match &last.kind {
+        StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => true,
+        StmtKind::If { then_block, else_block, .. } => ends(then_block) && ends(else_block),
+        StmtKind::While { cond, body, .. } => matches!(cond.kind, ExprKind::Bool(true)) && !breaks(body),
+        _ => false,
+    })
+}
+
+/// Whether a block can leave the loop that it is the body of.
+fn breaks(block: &[Stmt]) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break => true,
+        StmtKind::If { then_block, else_block, .. } => breaks(then_block) || breaks(else_block),
+        _ => false,
+    })
+}

@@ -1,0 +1,295 @@
+//! An index of one pass's declarations: by Clang's id, by linker name, by spelling.
+
+use std::collections::HashMap;
+
+use crate::clang::{Ast, Kind, Node, NodeId, Value};
+use crate::source::{Sources, Span};
+
+/// A declaration and where it belongs.
+#[derive(Clone, Copy)]
+pub(super) struct Declared<'a> {
+    /// The declaration.
+    pub(super) node: &'a Node,
+    /// The innermost record it is a member of.
+    pub(super) record: Option<NodeId>,
+    /// The namespaces and records around it, as an index into `Declarations::scopes`.
+    pub(super) scope: usize,
+}
+
+/// The declarations of one pass.
+pub(super) struct Declarations<'a> {
+    by_id: HashMap<NodeId, Declared<'a>>,
+    /// Definitions of functions, by linker name.
+    definitions: HashMap<&'a str, NodeId>,
+    /// Records that are complete, by the spelling that types use.
+    records: HashMap<String, Vec<NodeId>>,
+    /// Instantiations of class templates, by the spelling without arguments.
+    specializations: HashMap<String, Vec<NodeId>>,
+    /// Enumerations, by the spelling that types use.
+    enumerations: HashMap<String, NodeId>,
+    /// Values of enumerators.
+    enumerators: HashMap<NodeId, i128>,
+    /// Positions of fields in their record, a base class counted first.
+    fields: HashMap<NodeId, u32>,
+    /// Lambda expressions, by their record.
+    lambdas: HashMap<NodeId, &'a Node>,
+    sources: &'a Sources,
+    /// Functions with a body in the order they stand in the file.
+    pub(super) functions: Vec<NodeId>,
+    /// Names of scopes: `geo::`, `geo::Vec<float, 3>::`.
+    pub(super) scopes: Vec<Scope>,
+}
+
+/// Namespaces and records around a declaration.
+#[derive(Clone, Default)]
+pub(super) struct Scope {
+    /// As types spell it, with a trailing `::` unless empty.
+    pub(super) spelling: String,
+    /// The namespaces alone, with a trailing `::` unless empty.
+    pub(super) namespaces: String,
+}
+
+impl<'a> Declarations<'a> {
+    /// Indexes a translation unit.
+    pub(super) fn new(ast: &'a Ast) -> Declarations<'a> {
+        let mut index = Declarations {
+            by_id: HashMap::new(),
+            definitions: HashMap::new(),
+            records: HashMap::new(),
+            specializations: HashMap::new(),
+            enumerations: HashMap::new(),
+            enumerators: HashMap::new(),
+            fields: HashMap::new(),
+            lambdas: HashMap::new(),
+            sources: &ast.sources,
+            functions: Vec::new(),
+            scopes: vec![Scope::default()],
+        };
+        for node in &ast.declarations {
+            index.visit(node, 0, None, false);
+        }
+        index
+    }
+
+    /// The declaration with that id.
+    pub(super) fn get(&self, id: NodeId) -> Option<Declared<'a>> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The definition of a function: the declaration itself, or the one with a body and the same linker name.
+    pub(super) fn definition(&self, id: NodeId) -> Option<NodeId> {
+        let declared = self.get(id)?;
+        if declared.node.has(Kind::CompoundStmt) {
+            return Some(id);
+        }
+        self.by_linker_name(declared.node.data.mangled_name.as_deref()?)
+    }
+
+    /// The function with a body of that linker name.
+    pub(super) fn by_linker_name(&self, name: &str) -> Option<NodeId> {
+        self.definitions.get(name).copied()
+    }
+
+    /// The records that types spell like this: usually one; lambdas of several instantiations share a spelling.
+    pub(super) fn records(&self, spelling: &str) -> &[NodeId] {
+        self.records.get(spelling).map_or(&[], Vec::as_slice)
+    }
+
+    /// The instantiations of a class template.
+    pub(super) fn specializations(&self, template: &str) -> &[NodeId] {
+        self.specializations.get(template).map_or(&[], Vec::as_slice)
+    }
+
+    /// The enumeration that types spell like this.
+    pub(super) fn enumeration(&self, spelling: &str) -> Option<&'a Node> {
+        self.enumerations.get(spelling).and_then(|id| self.get(*id)).map(|declared| declared.node)
+    }
+
+    /// The value of an enumerator.
+    pub(super) fn enumerator(&self, id: NodeId) -> Option<i128> {
+        self.enumerators.get(&id).copied()
+    }
+
+    /// The position of a field in its record.
+    pub(super) fn field(&self, id: NodeId) -> Option<u32> {
+        self.fields.get(&id).copied()
+    }
+
+    /// The lambda expression that a record is the class of.
+    pub(super) fn lambda(&self, record: NodeId) -> Option<&'a Node> {
+        self.lambdas.get(&record).copied()
+    }
+
+    /// The name of the file that a span is in.
+    pub(super) fn file_name(&self, span: Span) -> &'a str {
+        self.sources.files.get(span.file).map_or("", |file| &file.name)
+    }
+
+    /// The scope of a declaration.
+    pub(super) fn scope(&self, declared: Declared<'a>) -> &Scope {
+        &self.scopes[declared.scope]
+    }
+
+    fn visit(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>, in_pattern: bool) {
+        match node.kind {
+            Kind::NamespaceDecl => {
+                let inner = self.enter(scope, node.name(), true);
+                self.visit_all(&node.inner, inner, None, in_pattern);
+            }
+            Kind::CXXRecordDecl | Kind::ClassTemplateSpecializationDecl => {
+                self.visit_record(node, scope, record, in_pattern)
+            }
+            Kind::ClassTemplateDecl | Kind::FunctionTemplateDecl | Kind::VarTemplateDecl => {
+                // The first declaration is the pattern; its instantiations follow.
+                let mut is_pattern = true;
+                for child in &node.inner {
+                    match child.kind {
+                        Kind::CXXRecordDecl
+                        | Kind::FunctionDecl
+                        | Kind::CXXMethodDecl
+                        | Kind::CXXConstructorDecl
+                        | Kind::CXXConversionDecl
+                        | Kind::VarDecl => {
+                            self.visit(child, scope, record, in_pattern || is_pattern);
+                            is_pattern = false;
+                        }
+                        _ => self.visit(child, scope, record, in_pattern),
+                    }
+                }
+            }
+            Kind::FunctionDecl
+            | Kind::CXXMethodDecl
+            | Kind::CXXConstructorDecl
+            | Kind::CXXDestructorDecl
+            | Kind::CXXConversionDecl => self.visit_function(node, scope, record, in_pattern),
+            Kind::LambdaExpr => {
+                if let Some(record) = node.child(Kind::CXXRecordDecl) {
+                    self.lambdas.insert(record.id, node);
+                    if !in_pattern {
+                        self.records.entry(node.ty().to_owned()).or_default().push(record.id);
+                    }
+                }
+                self.visit_all(&node.inner, scope, None, in_pattern);
+            }
+            Kind::EnumDecl => self.visit_enumeration(node, scope, record),
+            Kind::VarDecl | Kind::VarTemplateSpecializationDecl | Kind::ParmVarDecl => {
+                self.insert(node, scope, record);
+                self.visit_all(&node.inner, scope, None, in_pattern);
+            }
+            _ => self.visit_all(&node.inner, scope, record, in_pattern),
+        }
+    }
+
+    fn visit_all(&mut self, nodes: &'a [Node], scope: usize, record: Option<NodeId>, in_pattern: bool) {
+        for node in nodes {
+            self.visit(node, scope, record, in_pattern);
+        }
+    }
+
+    fn visit_function(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>, in_pattern: bool) {
+        // A member defined outside its class stands in another scope than it belongs to.
+        let home = node.data.previous_decl.and_then(|id| self.get(id));
+        let (scope, record) = home.map_or((scope, record), |home| (home.scope, home.record));
+        self.insert(node, scope, record);
+        if node.has(Kind::CompoundStmt) && !in_pattern {
+            if let Some(name) = node.data.mangled_name.as_deref() {
+                self.definitions.entry(name).or_insert(node.id);
+            }
+            if !self.functions.contains(&node.id) {
+                self.functions.push(node.id);
+            }
+        }
+        self.visit_all(&node.inner, scope, None, in_pattern);
+    }
+
+    fn visit_record(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>, in_pattern: bool) {
+        if node.data.is_implicit && !node.data.complete_definition {
+            return;
+        }
+        self.insert(node, scope, record);
+        let spelling = record_spelling(node);
+        if node.data.complete_definition && !in_pattern {
+            let full = format!("{}{spelling}", self.scopes[scope].spelling);
+            let known = self.records.entry(full).or_default();
+            if !known.contains(&node.id) {
+                known.push(node.id);
+            }
+            if node.kind == Kind::ClassTemplateSpecializationDecl {
+                let template = format!("{}{}", self.scopes[scope].spelling, node.name());
+                self.specializations.entry(template).or_default().push(node.id);
+            }
+            let bases = u32::try_from(node.data.bases.len()).unwrap_or(u32::MAX);
+            for (position, field) in (bases..).zip(node.children(Kind::FieldDecl)) {
+                self.fields.insert(field.id, position);
+                self.by_id.insert(field.id, Declared { node: field, record: Some(node.id), scope });
+            }
+        }
+        let inner = self.enter(scope, &spelling, false);
+        self.visit_all(&node.inner, inner, Some(node.id), in_pattern);
+    }
+
+    fn visit_enumeration(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>) {
+        self.insert(node, scope, record);
+        self.enumerations.insert(format!("{}{}", self.scopes[scope].spelling, node.name()), node.id);
+        let mut next = 0;
+        for enumerator in node.children(Kind::EnumConstantDecl) {
+            let explicit = enumerator.inner.iter().find_map(|child| match &child.data.value {
+                Some(Value::Text(text)) => text.parse::<i128>().ok(),
+                Some(Value::Number(number)) => Some(i128::from(*number)),
+                Some(Value::Bool(_)) | None => None,
+            });
+            let value = explicit.unwrap_or(next);
+            self.enumerators.insert(enumerator.id, value);
+            next = value + 1;
+        }
+    }
+
+    fn insert(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>) {
+        let declared = Declared { node, record, scope };
+        let entry = self.by_id.entry(node.id).or_insert(declared);
+        if !entry.node.has(Kind::CompoundStmt) && node.has(Kind::CompoundStmt) {
+            *entry = declared;
+        }
+    }
+
+    fn enter(&mut self, outer: usize, name: &str, is_namespace: bool) -> usize {
+        let mut scope = self.scopes[outer].clone();
+        let name = if name.is_empty() && is_namespace { "(anonymous namespace)" } else { name };
+        scope.spelling.push_str(name);
+        scope.spelling.push_str("::");
+        if is_namespace && name != "(anonymous namespace)" {
+            scope.namespaces.push_str(name);
+            scope.namespaces.push_str("::");
+        }
+        self.scopes.push(scope);
+        self.scopes.len() - 1
+    }
+}
+
+/// How types spell a record, without its scope: `Vec<float, 3>`.
+fn record_spelling(node: &Node) -> String {
+    if node.kind == Kind::ClassTemplateSpecializationDecl {
+        return format!("{}<{}>", node.name(), template_arguments(node).join(", "));
+    }
+    node.name().to_owned()
+}
+
+/// The template arguments of an instantiation, as types spell them.
+pub(super) fn template_arguments(node: &Node) -> Vec<String> {
+    let mut arguments = Vec::new();
+    for argument in node.children(Kind::TemplateArgument) {
+        collect_argument(argument, &mut arguments);
+    }
+    arguments
+}
+
+fn collect_argument(argument: &Node, arguments: &mut Vec<String>) {
+    match (&argument.data.ty, &argument.data.value) {
+        (_, Some(Value::Text(text))) => arguments.push(text.to_string()),
+        (_, Some(Value::Number(number))) => arguments.push(number.to_string()),
+        (_, Some(Value::Bool(truth))) => arguments.push(truth.to_string()),
+        (Some(ty), None) => arguments.push(ty.0.to_string()),
+        // A parameter pack.
+        (None, None) => argument.children(Kind::TemplateArgument).for_each(|inner| collect_argument(inner, arguments)),
+    }
+}

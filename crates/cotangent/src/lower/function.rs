@@ -1,0 +1,310 @@
+//! Functions: their names, parameters and bodies.
+
+use std::collections::{HashMap, HashSet};
+
+use super::context::{Capture, Context, Lowered, Pass, Problem, Progress, broken, problem, problem_with_help};
+use super::declarations::{Declared, template_arguments};
+use super::names::{first_free, identifier, is_reserved, operator_word};
+use crate::clang::{Kind, Node, NodeId};
+use crate::diagnostic;
+use crate::index::IdVec;
+use crate::ir::{
+    Block, Expr, Function, FunctionId, LaunchBounds, Local, LocalId, Name, Place, Space, Stmt, StmtKind, Storage, Type,
+};
+use crate::source::Span;
+
+/// How deeply calls may nest while lowering; deeper is recursion that was not seen, or machine-made code.
+const MAX_CALL_DEPTH: usize = 200;
+
+/// What a name in the user's text stands for inside the function that is lowered.
+#[derive(Clone)]
+pub(super) enum Binding {
+    /// A parameter or local variable.
+    Local(LocalId),
+    /// A value: a parameter of a function that is lowered in place of its call.
+    Value(Expr),
+    /// A place: a reference parameter of such a function, or a captured variable.
+    Place(Place),
+}
+
+/// The state of lowering one function's body.
+pub(super) struct Body<'c, 'a> {
+    pub(super) context: &'c mut Context<'a>,
+    pub(super) pass: Pass,
+    pub(super) result: Type,
+    pub(super) locals: IdVec<LocalId, Local>,
+    pub(super) bindings: HashMap<NodeId, Binding>,
+    /// What `this` points to.
+    pub(super) this: Option<Place>,
+    /// The statements of the block that is being lowered.
+    pub(super) block: Block,
+    /// Names visible here, a set for each block that is open.
+    pub(super) scopes: Vec<HashSet<Name>>,
+    /// The loops and switches that are open, innermost last.
+    pub(super) loops: Vec<super::control::Enclosing<'a>>,
+    /// Locals whose address was taken: a call may change them.
+    pub(super) addressed: HashSet<LocalId>,
+    /// Declarations that belong at the top of the function.
+    pub(super) prologue: Block,
+    /// Where the statement that is being lowered stands.
+    pub(super) span: Span,
+    /// How many functions are being lowered in place of their calls.
+    pub(super) inlining: usize,
+}
+
+impl<'a> Context<'a> {
+    /// The module's function for a declaration, lowered on first use.
+    pub(super) fn function(&mut self, pass: Pass, id: NodeId, call: Span) -> Lowered<FunctionId> {
+        let Some(definition) = self.declarations(pass).definition(id) else {
+            let name = self.declarations(pass).get(id).map_or("?", |declared| declared.node.name()).to_owned();
+            return problem_with_help(
+                diagnostic::NO_BODY,
+                call,
+                format!("the body of `{name}` is not in this translation unit"),
+                "called here",
+                "include the file that defines it",
+            );
+        };
+        match self.functions.get(&(pass, definition)) {
+            Some(Progress::Done(function)) => return Ok(*function),
+            Some(Progress::Running) => {
+                let name =
+                    self.declarations(pass).get(definition).map_or("?", |declared| declared.node.name()).to_owned();
+                return problem_with_help(
+                    diagnostic::RECURSION,
+                    call,
+                    format!("`{name}` calls itself"),
+                    "this call closes the circle",
+                    "write the recursion as a loop",
+                );
+            }
+            Some(Progress::Failed) => return Err(Problem::Reported),
+            None => {}
+        }
+        let running = self.functions.values().filter(|progress| **progress == Progress::Running).count();
+        if running > MAX_CALL_DEPTH {
+            return problem(diagnostic::TOO_DEEP, call, "calls nest too deeply", "at this call");
+        }
+        self.functions.insert((pass, definition), Progress::Running);
+        let result = self.lower_function(pass, definition).map_err(|problem| {
+            self.report(problem);
+            Problem::Reported
+        });
+        let progress = result.as_ref().map_or(Progress::Failed, |function| Progress::Done(*function));
+        self.functions.insert((pass, definition), progress);
+        result
+    }
+
+    fn lower_function(&mut self, pass: Pass, id: NodeId) -> Lowered<FunctionId> {
+        let Some(declared) = self.declarations(pass).get(id) else {
+            return broken(Span::NONE, "a function that it does not declare");
+        };
+        let node = declared.node;
+        let captures = self.captures.get(&(pass, id)).cloned();
+        let name = self.function_name(pass, declared)?;
+        let mut body = Body::new(self, pass, node.span);
+        let params = body.parameters(declared, captures.as_deref())?;
+        body.result = body.result_type(node)?;
+        let result = body.result.clone();
+        body.lower_body(declared)?;
+        let (params, locals, statements) = body.finish(params);
+        let space = match pass {
+            _ if node.has(Kind::CUDAGlobalAttr) => Space::Kernel,
+            Pass::Device => Space::Device,
+            Pass::Host => Space::Host,
+        };
+        let launch_bounds = node.child(Kind::CUDALaunchBoundsAttr).and_then(launch_bounds);
+        Ok(self.add(Function { name, space, params, result, locals, body: statements, launch_bounds, span: node.span }))
+    }
+
+    /// The name in the output: with namespaces, the class of a member, and an instantiation's arguments.
+    fn function_name(&mut self, pass: Pass, declared: Declared<'a>) -> Lowered<Name> {
+        let node = declared.node;
+        let namespaces = self.declarations(pass).scope(declared).namespaces.clone();
+        let mut base = match node.kind {
+            Kind::CXXConstructorDecl => "init".to_owned(),
+            _ => operator_word(node.name()).unwrap_or_else(|| identifier(node.name())),
+        };
+        let is_free_operator = declared.record.is_none() && node.name().starts_with("operator");
+        if let Some(record) = declared.record {
+            let record = self.record(pass, record, node.span)?;
+            let record = &self.module.records[record].name;
+            let short = record.rsplit("::").next().unwrap_or(record);
+            base = format!("{short}_{base}");
+        }
+        for argument in template_arguments(node) {
+            let argument = if argument.starts_with("(lambda") { "lambda".to_owned() } else { identifier(&argument) };
+            base = format!("{base}_{}", argument.trim_start_matches('_'));
+        }
+        let wanted = format!("{namespaces}{base}");
+        let is_taken = self.taken.contains(wanted.as_str()) || is_reserved(&base);
+        if is_free_operator || is_taken {
+            // An overload: its parameters tell it apart.
+            let params: Vec<String> = node.children(Kind::ParmVarDecl).map(|param| short_type(param.ty())).collect();
+            return Ok(self.claim(&format!("{wanted}_{}", params.join("_"))));
+        }
+        Ok(self.claim(&wanted))
+    }
+}
+
+impl<'c, 'a> Body<'c, 'a> {
+    fn new(context: &'c mut Context<'a>, pass: Pass, span: Span) -> Body<'c, 'a> {
+        Body {
+            context,
+            pass,
+            result: Type::Void,
+            locals: IdVec::new(),
+            bindings: HashMap::new(),
+            this: None,
+            block: Vec::new(),
+            scopes: vec![HashSet::new()],
+            loops: Vec::new(),
+            addressed: HashSet::new(),
+            prologue: Vec::new(),
+            span,
+            inlining: 0,
+        }
+    }
+
+    /// Makes the parameters; a member's first is `self`.
+    fn parameters(&mut self, declared: Declared<'a>, captures: Option<&[Capture]>) -> Lowered<Vec<LocalId>> {
+        let node = declared.node;
+        let mut params = Vec::new();
+        let is_member = node.kind != Kind::FunctionDecl && node.data.storage_class.as_deref() != Some("static");
+        if let Some(record) = declared.record.filter(|_| is_member) {
+            let record = self.context.record(self.pass, record, node.span)?;
+            let mut ty = Type::reference(Type::Record(record));
+            if let Type::Pointer(pointer) = &mut ty {
+                pointer.is_const = is_const_member(node.ty());
+            }
+            let local = self.new_local("self", ty, Storage::Private, node.span);
+            let object = Place::deref(Expr::load(self.local_place(local)));
+            if let Some(captures) = captures {
+                self.bind_captures(&object, captures)?;
+            } else {
+                self.this = Some(object);
+            }
+            params.push(local);
+        }
+        for param in node.children(Kind::ParmVarDecl) {
+            let ty = self.context.node_type(self.pass, param)?;
+            let name = if param.name().is_empty() { "unused" } else { param.name() };
+            let local = self.new_local(name, ty, Storage::Private, param.span);
+            self.bindings.insert(param.id, Binding::Local(local));
+            params.push(local);
+        }
+        Ok(params)
+    }
+
+    fn result_type(&mut self, node: &Node) -> Lowered<Type> {
+        if node.kind == Kind::CXXConstructorDecl {
+            return Ok(Type::Void);
+        }
+        match crate::clang::types::parse(node.ty()) {
+            Some(crate::clang::types::Spelled::Function { result, .. }) => {
+                self.context.spelled_type(self.pass, &result, node.span)
+            }
+            _ => broken(node.span, "a function whose type is none"),
+        }
+    }
+
+    fn lower_body(&mut self, declared: Declared<'a>) -> Lowered<()> {
+        let node = declared.node;
+        if node.kind == Kind::CXXConstructorDecl {
+            self.initializers(declared)?;
+        }
+        let Some(body) = node.child(Kind::CompoundStmt) else { return broken(node.span, "a function without a body") };
+        let before = self.context.problems();
+        self.statements(&body.inner);
+        if self.context.problems() > before {
+            return Err(Problem::Reported);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, mut params: Vec<LocalId>) -> (Vec<LocalId>, IdVec<LocalId, Local>, Block) {
+        let mut statements = std::mem::take(&mut self.prologue);
+        statements.append(&mut self.block);
+        let mut locals = super::order::declared_only(&mut params, self.locals, &mut statements);
+        name_temporaries(&mut locals);
+        super::names_in_use::keep_clear(&mut locals, &statements, &self.context.module);
+        (params, locals, statements)
+    }
+
+    /// A new local with that name, or one like it that is not visible here.
+    pub(super) fn new_local(&mut self, name: &str, ty: Type, storage: Storage, span: Span) -> LocalId {
+        let scopes = &self.scopes;
+        let taken = |name: &str| is_reserved(name) && name != "self" || scopes.iter().any(|scope| scope.contains(name));
+        let name = first_free(name, taken);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.clone());
+        }
+        self.locals.push(Local { name, ty, storage, span })
+    }
+
+    /// A new local that only lowering knows; it is named when the function is complete.
+    pub(super) fn new_temporary(&mut self, ty: Type) -> LocalId {
+        self.locals.push(Local { name: "".into(), ty, storage: Storage::Private, span: self.span })
+    }
+
+    /// The place of a local: what it holds, for a reference the pointer itself.
+    pub(super) fn local_place(&self, local: LocalId) -> Place {
+        let mut ty = self.locals[local].ty.clone();
+        if let Type::Pointer(pointer) = &mut ty {
+            // `__restrict__` is a promise about the variable, not a part of its value.
+            pointer.is_restrict = false;
+        }
+        Place::local(local, ty).at(self.span)
+    }
+
+    /// A temporary that holds a value from here on; a constant stays itself.
+    pub(super) fn keep(&mut self, value: Expr) -> Expr {
+        let ty = value.ty.clone();
+        let local = self.new_temporary(ty);
+        self.emit(StmtKind::Declare { local, init: Some(value) });
+        Expr::load(self.local_place(local))
+    }
+
+    /// Appends a statement at the current place in the user's text.
+    pub(super) fn emit(&mut self, kind: StmtKind) {
+        self.block.push(Stmt { kind, span: self.span });
+    }
+
+    /// Lowers into a block of its own: names end with it.
+    pub(super) fn nested<T>(&mut self, lower: impl FnOnce(&mut Self) -> T) -> (T, Block) {
+        let outer = std::mem::take(&mut self.block);
+        self.scopes.push(HashSet::new());
+        let result = lower(self);
+        self.scopes.pop();
+        let inner = std::mem::replace(&mut self.block, outer);
+        (result, inner)
+    }
+}
+
+/// Names the locals without a name, in the order of their declaration.
+fn name_temporaries(locals: &mut IdVec<LocalId, Local>) {
+    let taken: HashSet<Name> = locals.iter().map(|local| local.name.clone()).collect();
+    let mut names = (1u32..).map(|number| Name::from(format!("_t{number}"))).filter(|name| !taken.contains(name));
+    for local in locals.iter_mut().filter(|local| local.name.is_empty()) {
+        local.name = names.next().unwrap_or_else(|| "_t".into());
+    }
+}
+
+/// `__launch_bounds__(threads, blocks)`.
+fn launch_bounds(attribute: &Node) -> Option<LaunchBounds> {
+    let mut values = attribute.inner.iter().filter_map(super::constant::constant_value);
+    let max_threads = u32::try_from(values.next()?).ok()?;
+    let min_blocks = values.next().and_then(|blocks| u32::try_from(blocks).ok()).filter(|blocks| *blocks > 0);
+    Some(LaunchBounds { max_threads, min_blocks })
+}
+
+/// Whether a member function's type ends in `const`.
+fn is_const_member(ty: &str) -> bool {
+    ty.rsplit(')').next().is_some_and(|qualifiers| qualifiers.split_whitespace().any(|word| word == "const"))
+}
+
+/// A parameter's type as a part of a name.
+fn short_type(ty: &str) -> String {
+    let plain = ty.replace("const ", "").replace(['&', '*'], " ");
+    identifier(plain.trim()).trim_start_matches('_').to_owned()
+}

@@ -1,0 +1,242 @@
+//! Calls that are statements of the IR: barriers, atomics, exchanges, launches, the runtime, `printf`.
+
+use super::call::{Action, PreparedCall};
+use super::constant::convert;
+use super::context::{Lowered, Pass, broken, problem, problem_with_help};
+use super::expr::builtin_vector;
+use super::function::Body;
+use crate::clang::{Kind, Node, Value};
+use crate::diagnostic;
+use crate::ir::{AtomicOp, Axis, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, StmtKind, Type};
+use crate::rules::Intrinsic;
+
+impl<'a> Body<'_, 'a> {
+    /// Lowers the arguments of a barrier, atomic or exchange.
+    pub(super) fn prepare_intrinsic(
+        &mut self,
+        node: &'a Node,
+        intrinsic: Intrinsic,
+        result: Type,
+    ) -> Lowered<PreparedCall> {
+        let nodes: Vec<&'a Node> = node.inner.iter().skip(1).collect();
+        let mut args = self.values(&nodes)?;
+        let action: Box<dyn FnOnce(Option<crate::ir::Place>) -> StmtKind> = match intrinsic {
+            Intrinsic::Barrier(kind) => {
+                let argument = args.pop();
+                Box::new(move |into| StmtKind::Barrier { kind, argument, into })
+            }
+            Intrinsic::Collective(op) => {
+                let mask = if op == CollectiveOp::ActiveMask || args.is_empty() { None } else { Some(args.remove(0)) };
+                Box::new(move |into| StmtKind::Collective { op, mask, args, into })
+            }
+            Intrinsic::Atomic(op, scope) => {
+                let mut args = args.into_iter();
+                let (Some(pointer), Some(first)) = (args.next(), args.next()) else {
+                    return broken(node.span, "an atomic without arguments");
+                };
+                let place = self.checked_deref(pointer, node)?;
+                let ty = place.ty.clone();
+                if !matches!(ty, Type::Int(_) | Type::Float(_)) {
+                    return problem(
+                        diagnostic::UNSUPPORTED_CALL,
+                        node.span,
+                        "an atomic on a type other than a number is not supported",
+                        "here",
+                    );
+                }
+                let (value, compare) = match (op, args.next()) {
+                    (AtomicOp::CompareAndSwap, Some(value)) => (value, Some(convert(first, ty.clone()))),
+                    (AtomicOp::CompareAndSwap, None) => return broken(node.span, "an atomic without a value"),
+                    _ => (first, None),
+                };
+                let value = convert(value, ty);
+                Box::new(move |into| StmtKind::Atomic { op, scope, place, value, compare, into })
+            }
+        };
+        Ok(PreparedCall { action: Action::Statement(action), result })
+    }
+
+    /// Lowers the arguments of a function without a body that changes nothing.
+    pub(super) fn prepare_opaque(&mut self, node: &'a Node, callee: Name, result: Type) -> Lowered<PreparedCall> {
+        let mut args: Vec<OpaqueArg> = Vec::new();
+        for argument in node.inner.iter().skip(1) {
+            if let Some(text) = string_literal(argument) {
+                args.push(OpaqueArg::Text(text.into()));
+                continue;
+            }
+            let before = self.block.len();
+            let value = self.value(argument)?;
+            let earlier = args.iter_mut().filter_map(|arg| match arg {
+                OpaqueArg::Value(value) => Some(value),
+                OpaqueArg::Text(_) => None,
+            });
+            self.protect(before, earlier);
+            args.push(OpaqueArg::Value(value));
+        }
+        let action = Action::Statement(Box::new(move |into| StmtKind::Opaque { callee, args, into }));
+        Ok(PreparedCall { action, result })
+    }
+
+    /// Lowers the arguments of a function of the CUDA runtime.
+    pub(super) fn prepare_runtime(&mut self, node: &'a Node, call: Name, result: Type) -> Lowered<PreparedCall> {
+        if self.pass == Pass::Device {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_CALL,
+                node.span,
+                format!("`{call}` in device code is not supported"),
+                "called here",
+                "call it on the host",
+            );
+        }
+        let mut args: Vec<Expr> = Vec::new();
+        for argument in node.inner.iter().skip(1) {
+            // Defaults are left out, as the user left them out.
+            if argument.kind == Kind::CXXDefaultArgExpr {
+                continue;
+            }
+            let before = self.block.len();
+            let value = if argument.is_glvalue() { self.symbol(argument)? } else { self.value(argument)? };
+            self.protect(before, &mut args);
+            args.push(value);
+        }
+        let action = Action::Statement(Box::new(move |into| StmtKind::Runtime { call, args, into }));
+        Ok(PreparedCall { action, result })
+    }
+
+    /// A variable given by reference: a symbol.
+    fn symbol(&mut self, node: &'a Node) -> Lowered<Expr> {
+        let place = self.place(node)?;
+        let ty = Type::reference(place.ty.clone());
+        Ok(Expr::new(ExprKind::AddressOf(place), ty).at(node.span))
+    }
+
+    /// `kernel<<<grid, block, shared, stream>>>(args)`.
+    pub(super) fn launch(&mut self, node: &'a Node) -> Lowered<()> {
+        let [head, config, args @ ..] = node.inner.as_slice() else { return broken(node.span, "a launch of nothing") };
+        let reference = find_reference(head);
+        let Some(reference) = reference else {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_CALL,
+                node.span,
+                "a launch through a pointer is not supported",
+                "launched here",
+                "launch the kernel by its name",
+            );
+        };
+        let declared = self.context.declarations(self.pass).get(reference);
+        let linker_name = declared.and_then(|declared| declared.node.data.mangled_name.clone());
+        let definition = linker_name.and_then(|name| self.context.device.by_linker_name(&name));
+        let Some(definition) = definition else {
+            return problem_with_help(
+                diagnostic::NO_BODY,
+                node.span,
+                "the body of the kernel is not in this translation unit",
+                "launched here",
+                "include the file that defines it",
+            );
+        };
+        let [_, grid, block, shared, stream] = config.inner.as_slice() else {
+            return broken(node.span, "a launch without a configuration");
+        };
+        let grid = self.extents(grid)?;
+        let block = self.extents(block)?;
+        let shared = self.optional(shared, |value| value.is_zero())?;
+        let stream = self.optional(stream, |value| matches!(value.kind, ExprKind::Null))?;
+        let kernel = self.context.function(Pass::Device, definition, node.span)?;
+        let Some(declaration) = self.context.declarations(self.pass).get(reference) else {
+            return broken(node.span, "a launch of nothing");
+        };
+        let nodes: Vec<&'a Node> = args.iter().collect();
+        let args = self.arguments(&nodes, declaration.node)?;
+        self.emit(StmtKind::Launch(Box::new(Launch { kernel, grid, block, shared, stream, args })));
+        Ok(())
+    }
+
+    fn optional(&mut self, node: &'a Node, is_default: impl Fn(&Expr) -> bool) -> Lowered<Option<Expr>> {
+        if node.kind == Kind::CXXDefaultArgExpr {
+            return Ok(None);
+        }
+        let value = self.value(node)?;
+        Ok((!is_default(&value)).then_some(value))
+    }
+
+    /// The three extents of a grid or block.
+    fn extents(&mut self, node: &'a Node) -> Lowered<[Expr; 3]> {
+        let value = self.value(node)?;
+        if let ExprKind::Construct(values) = &value.kind {
+            let one = || convert(Expr::int(1), Type::UINT);
+            let mut values = values.iter().cloned();
+            return Ok(std::array::from_fn(|_| values.next().unwrap_or_else(one)));
+        }
+        let Type::Record(_) = value.ty else { return broken(node.span, "a launch whose size is no `dim3`") };
+        let place = self.place_of_value(value);
+        Ok(std::array::from_fn(|axis| {
+            Expr::load(place.clone().field(u32::try_from(axis).unwrap_or(0), Type::UINT)).at(node.span)
+        }))
+    }
+
+    /// `threadIdx` as a whole, as a value of its record.
+    pub(super) fn whole_builtin(&mut self, node: &'a Node) -> Lowered<Option<Expr>> {
+        let Some(name) = node.data.referenced_decl.as_ref().and_then(|decl| decl.name.as_deref()) else {
+            return Ok(None);
+        };
+        let Some(builtin) = builtin_vector(name) else { return Ok(None) };
+        let ty = self.context.node_type(self.pass, node)?;
+        let coordinate = |axis| Expr::new(ExprKind::Builtin(builtin(axis)), Type::UINT).at(node.span);
+        let values = [Axis::X, Axis::Y, Axis::Z].map(coordinate).to_vec();
+        Ok(Some(Expr::new(ExprKind::Construct(values), ty).at(node.span)))
+    }
+}
+
+fn find_reference(node: &Node) -> Option<crate::clang::NodeId> {
+    match (&node.data.referenced_decl, node.kind) {
+        (Some(reference), Kind::DeclRefExpr) => Some(reference.id),
+        (_, Kind::ImplicitCastExpr | Kind::ParenExpr) => node.inner.first().and_then(find_reference),
+        _ => None,
+    }
+}
+
+/// The text of a string literal, conversions around it left out.
+fn string_literal(node: &Node) -> Option<String> {
+    match (node.kind, &node.data.value) {
+        (Kind::StringLiteral, Some(Value::Text(quoted))) => Some(unescape(quoted)),
+        (Kind::ImplicitCastExpr | Kind::ParenExpr | Kind::PredefinedExpr, _) => {
+            node.inner.last().and_then(string_literal)
+        }
+        _ => None,
+    }
+}
+
+/// The characters of a literal as Clang prints it, in quotes and with escapes.
+fn unescape(quoted: &str) -> String {
+    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
+    let mut out = String::new();
+    let mut characters = inner.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            out.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('a') => out.push('\x07'),
+            Some('b') => out.push('\x08'),
+            Some('f') => out.push('\x0c'),
+            Some('v') => out.push('\x0b'),
+            Some(digit) if digit.is_digit(8) => {
+                let mut code = digit.to_digit(8).unwrap_or(0);
+                for _ in 0..2 {
+                    let Some(next) = characters.peek().and_then(|next| next.to_digit(8)) else { break };
+                    code = code * 8 + next;
+                    characters.next();
+                }
+                out.push(char::from_u32(code).unwrap_or('?'));
+            }
+            Some(other) => out.push(other),
+            None => {}
+        }
+    }
+    out
+}

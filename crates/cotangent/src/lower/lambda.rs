@@ -1,0 +1,111 @@
+//! Lambdas: a record of what they capture, and a function that takes it.
+
+use super::context::{Capture, Context, Lowered, Pass, broken, problem_with_help};
+use super::function::{Binding, Body};
+use super::place::deref;
+use crate::clang::{Kind, Node, NodeId};
+use crate::diagnostic;
+use crate::ir::{Expr, ExprKind, Field, Place, RecordId, Type};
+
+impl<'a> Context<'a> {
+    /// The record of a lambda's captures.
+    pub(super) fn lambda_record(&mut self, pass: Pass, id: NodeId, lambda: &'a Node) -> Lowered<RecordId> {
+        let Some(record) = lambda.child(Kind::CXXRecordDecl) else { return broken(lambda.span, "a lambda of nothing") };
+        let mut fields = Vec::new();
+        let mut captures = Vec::new();
+        for (field, captured) in record.children(Kind::FieldDecl).zip(captured(lambda)) {
+            let Some((variable, name)) = variable_of(captured) else {
+                return problem_with_help(
+                    diagnostic::UNSUPPORTED_EXPRESSION,
+                    captured.span,
+                    "a capture with a value of its own is not supported",
+                    "captured here",
+                    "make it a variable before the lambda and capture that",
+                );
+            };
+            let mut ty = self.node_type(pass, field)?;
+            let by_reference = ty.is_reference() || variable.is_none();
+            if let Type::Pointer(pointer) = &mut ty {
+                pointer.is_reference = false;
+            }
+            let position = u32::try_from(fields.len()).unwrap_or(u32::MAX);
+            captures.push(Capture { variable, field: position, by_reference });
+            fields.push(Field { name: name.into(), ty });
+        }
+        for method in methods(record, "operator()") {
+            self.captures.insert((pass, method.id), captures.clone());
+        }
+        self.add_record(pass, id, "lambda", fields, record)
+    }
+}
+
+impl<'a> Body<'_, 'a> {
+    /// The value of a lambda expression: its captures now.
+    pub(super) fn lambda(&mut self, node: &'a Node) -> Lowered<Expr> {
+        let Some(record) = node.child(Kind::CXXRecordDecl) else { return broken(node.span, "a lambda of nothing") };
+        self.context.lambdas.insert((self.pass, node.ty().to_owned()), record.id);
+        let record = self.context.record(self.pass, record.id, node.span)?;
+        let fields: Vec<Type> =
+            self.context.module.records[record].fields.iter().map(|field| field.ty.clone()).collect();
+        let mut values = Vec::new();
+        for (captured, ty) in captured(node).zip(fields) {
+            let value = if captured.is_glvalue() {
+                let place = self.place(captured)?;
+                self.address(place, ty)
+            } else {
+                self.value(captured)?
+            };
+            values.push(value);
+        }
+        Ok(Expr::new(ExprKind::Construct(values), Type::Record(record)).at(node.span))
+    }
+
+    /// Binds the captured variables to the fields of the lambda that is called.
+    pub(super) fn bind_captures(&mut self, object: &Place, captures: &[Capture]) -> Lowered<()> {
+        let Type::Record(record) = object.ty else { return broken(self.span, "a lambda that is no record") };
+        for capture in captures {
+            let Some(field) = self.context.module.records[record].fields.get(capture.field as usize) else {
+                return broken(self.span, "a capture without a field");
+            };
+            let mut place = object.clone().field(capture.field, field.ty.clone());
+            if capture.by_reference {
+                place = deref(Expr::load(place));
+            }
+            match capture.variable {
+                Some(variable) => {
+                    self.bindings.insert(variable, Binding::Place(place));
+                }
+                None => self.this = Some(place),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The expressions that a lambda captures: what stands between its class and its body.
+fn captured(lambda: &Node) -> impl Iterator<Item = &Node> {
+    lambda.inner.iter().filter(|child| !matches!(child.kind, Kind::CXXRecordDecl | Kind::CompoundStmt))
+}
+
+/// The variable that a captured expression reads, and its name; no variable for `this`.
+fn variable_of(captured: &Node) -> Option<(Option<NodeId>, String)> {
+    match captured.kind {
+        Kind::DeclRefExpr => {
+            let reference = captured.data.referenced_decl.as_ref()?;
+            Some((Some(reference.id), reference.name.as_deref().unwrap_or("captured").to_owned()))
+        }
+        Kind::CXXThisExpr => Some((None, "object".to_owned())),
+        Kind::ImplicitCastExpr | Kind::CXXConstructExpr | Kind::ParenExpr | Kind::MaterializeTemporaryExpr => {
+            captured.inner.first().and_then(variable_of)
+        }
+        _ => None,
+    }
+}
+
+/// The methods of a record with that name, those of templates included.
+fn methods<'n>(record: &'n Node, name: &'n str) -> impl Iterator<Item = &'n Node> {
+    let own = record.children(Kind::CXXMethodDecl);
+    let instantiated =
+        record.children(Kind::FunctionTemplateDecl).flat_map(|template| template.children(Kind::CXXMethodDecl));
+    own.chain(instantiated).filter(move |method| method.name() == name)
+}

@@ -1,0 +1,64 @@
+//! Clang's tree to the IR, from the requested functions: everything they need and nothing else.
+//!
+//! What C++ has and the IR has not is resolved here: templates are already instantiated, overloads and members become
+//! functions with names of their own, effects inside expressions become statements in the order C++ prescribes, and
+//! implicit conversions become explicit. Nothing here knows that the program will be differentiated.
+//!
+//! Lowering is a normal form: what `emit` prints of a module is lowered to the same module again.
+
+mod assign;
+mod call;
+mod callee;
+mod cast;
+mod constant;
+mod construct;
+mod context;
+mod control;
+mod declarations;
+mod expr;
+mod function;
+mod intrinsic;
+mod lambda;
+mod loops;
+mod names;
+mod names_in_use;
+mod order;
+mod order_of_evaluation;
+mod place;
+mod request;
+mod stmt;
+mod types;
+
+use crate::clang::Ast;
+use crate::diagnostic::Diagnostic;
+use crate::ir::Module;
+
+pub use request::candidates;
+
+/// The two programs that Clang sees in one CUDA file.
+///
+/// `__CUDA_ARCH__` and overloads on `__host__` and `__device__` make them differ, so device code is taken from one and
+/// host code from the other.
+#[derive(Clone, Copy)]
+pub struct Passes<'a> {
+    /// What the device compiles.
+    pub device: &'a Ast,
+    /// What the host compiles, if host functions are wanted.
+    pub host: Option<&'a Ast>,
+}
+
+/// Lowers the requested functions and all they need.
+///
+/// A request is a name as in C++: `saxpy`, `geo::area`, `k<float, 128>`, and, to choose among overloads,
+/// `f(float, int)`. All problems that were found are reported, not only the first.
+///
+/// # Errors
+/// The diagnostics, if there is any.
+pub fn lower(passes: Passes<'_>, requests: &[&str]) -> Result<Module, Vec<Diagnostic>> {
+    let mut context = context::Context::new(passes);
+    for request in requests {
+        request::lower_request(&mut context, request);
+    }
+    let (module, diagnostics) = context.finish();
+    if diagnostics.is_empty() { Ok(order::callees_first(&module)) } else { Err(diagnostics) }
+}

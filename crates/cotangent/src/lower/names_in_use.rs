@@ -1,0 +1,48 @@
+//! Keeps locals from hiding what a function calls.
+//!
+//! In C++ a local `max` hides the function `max` from there on. Names of locals may have moved outwards when blocks
+//! were flattened, so a local that has the name of something the function uses gets another one.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use super::names::first_free;
+use crate::index::IdVec;
+use crate::ir::walk::{self, Node};
+use crate::ir::{Block, ExprKind, Local, LocalId, Module, Name, PlaceKind, StmtKind};
+
+/// Renames the locals that have the name of a function or variable that the statements use.
+pub(super) fn keep_clear(locals: &mut IdVec<LocalId, Local>, block: &Block, module: &Module) {
+    let used = names_used(block, module);
+    let names: HashSet<Name> = locals.iter().map(|local| local.name.clone()).collect();
+    for local in locals.iter_mut() {
+        if used.contains(&local.name) {
+            local.name = first_free(&local.name, |name| used.contains(name) || names.contains(name));
+        }
+    }
+}
+
+fn names_used(block: &Block, module: &Module) -> HashSet<Name> {
+    let mut used = HashSet::new();
+    let _ = walk::visit_block(block, &mut |node| {
+        let name = match node {
+            Node::Stmt(stmt) => match &stmt.kind {
+                StmtKind::Call { function, .. } => Some(&module.functions[*function].name),
+                StmtKind::Launch(launch) => Some(&module.functions[launch.kernel].name),
+                StmtKind::Opaque { callee, .. } | StmtKind::Runtime { call: callee, .. } => Some(callee),
+                _ => None,
+            },
+            Node::Expr(expr) => match &expr.kind {
+                ExprKind::Math(name, _) => Some(name),
+                _ => None,
+            },
+            Node::Place(place) => match &place.kind {
+                PlaceKind::Global(global) => Some(&module.globals[*global].name),
+                _ => None,
+            },
+        };
+        used.extend(name.map(|name| Name::from(name.rsplit("::").next().unwrap_or(name))));
+        ControlFlow::<()>::Continue(())
+    });
+    used
+}

@@ -1,0 +1,272 @@
+//! The order of a module: records before those that contain them, functions after those they call.
+//!
+//! It depends on the module's contents only, not on the order of the user's text, so that lowering what was printed
+//! gives the same order again: everything is numbered as it is first met from the requested functions.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::ops::ControlFlow;
+
+use crate::index::{Id, IdVec};
+use crate::ir::walk::{self, Node, NodeMut};
+use crate::ir::{
+    Expr, ExprKind, Function, FunctionId, GlobalId, Module, PlaceKind, PointerType, RecordId, StmtKind, Type,
+};
+
+/// The same module in its normal order. What nothing refers to any more is left out, except functions.
+pub(super) fn callees_first(module: &Module) -> Module {
+    let mut order =
+        Order { module, records: Numbering::default(), globals: Numbering::default(), functions: Numbering::default() };
+    // A function that no other calls was asked for.
+    let called = called(module);
+    for id in module.functions.ids().filter(|id| !called.contains(id)) {
+        order.function(id);
+    }
+    let Order { records, globals, functions, .. } = order;
+    let rename = Rename { records: &records.numbers, globals: &globals.numbers, functions: &functions.numbers };
+    Module {
+        records: records
+            .in_order
+            .iter()
+            .map(|id| {
+                let mut record = module.records[*id].clone();
+                record.fields.iter_mut().for_each(|field| rename.ty(&mut field.ty));
+                record
+            })
+            .collect(),
+        globals: globals
+            .in_order
+            .iter()
+            .map(|id| {
+                let mut global = module.globals[*id].clone();
+                rename.ty(&mut global.ty);
+                if let Some(init) = &mut global.init {
+                    rename.expr(init);
+                }
+                global
+            })
+            .collect(),
+        functions: functions.in_order.iter().map(|id| rename.function(module.functions[*id].clone())).collect(),
+    }
+}
+
+fn called(module: &Module) -> Vec<FunctionId> {
+    let mut called = Vec::new();
+    for function in module.functions.iter() {
+        walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+            StmtKind::Call { function, .. } => called.push(*function),
+            StmtKind::Launch(launch) => called.push(launch.kernel),
+            _ => {}
+        });
+    }
+    called
+}
+
+/// Old ids in their new order.
+struct Numbering<I> {
+    numbers: HashMap<I, I>,
+    in_order: Vec<I>,
+}
+
+impl<I> Default for Numbering<I> {
+    fn default() -> Self {
+        Numbering { numbers: HashMap::new(), in_order: Vec::new() }
+    }
+}
+
+impl<I: Id + Hash> Numbering<I> {
+    fn add(&mut self, old: I) {
+        self.numbers.insert(old, I::new(self.in_order.len()));
+        self.in_order.push(old);
+    }
+}
+
+struct Order<'m> {
+    module: &'m Module,
+    records: Numbering<RecordId>,
+    globals: Numbering<GlobalId>,
+    functions: Numbering<FunctionId>,
+}
+
+impl Order<'_> {
+    fn function(&mut self, id: FunctionId) {
+        if self.functions.numbers.contains_key(&id) {
+            return;
+        }
+        let module = self.module;
+        let function = &module.functions[id];
+        for param in &function.params {
+            self.ty(&function.locals[*param].ty);
+        }
+        self.ty(&function.result);
+        let mut callees = Vec::new();
+        let _ = walk::visit_block(&function.body, &mut |node| {
+            match node {
+                Node::Stmt(stmt) => match &stmt.kind {
+                    StmtKind::Declare { local, .. } => self.ty(&function.locals[*local].ty),
+                    StmtKind::For(counted) => self.ty(&function.locals[counted.counter].ty),
+                    StmtKind::Call { function, .. } => callees.push(*function),
+                    StmtKind::Launch(launch) => callees.push(launch.kernel),
+                    _ => {}
+                },
+                Node::Expr(expr) => self.expr(expr),
+                Node::Place(place) => {
+                    if let PlaceKind::Global(global) = &place.kind {
+                        self.global(*global);
+                    }
+                }
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        for callee in callees {
+            self.function(callee);
+        }
+        self.functions.add(id);
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        self.ty(&expr.ty);
+        if let ExprKind::SizeOf(ty) = &expr.kind {
+            self.ty(ty);
+        }
+    }
+
+    fn global(&mut self, id: GlobalId) {
+        if self.globals.numbers.contains_key(&id) {
+            return;
+        }
+        let module = self.module;
+        let global = &module.globals[id];
+        self.ty(&global.ty);
+        if let Some(init) = &global.init {
+            let _ = walk::visit_expr(init, &mut |node| {
+                match node {
+                    Node::Expr(expr) => self.expr(expr),
+                    Node::Place(place) => {
+                        if let PlaceKind::Global(global) = &place.kind {
+                            self.global(*global);
+                        }
+                    }
+                    Node::Stmt(_) => {}
+                }
+                ControlFlow::<()>::Continue(())
+            });
+        }
+        if !self.globals.numbers.contains_key(&id) {
+            self.globals.add(id);
+        }
+    }
+
+    fn ty(&mut self, ty: &Type) {
+        match ty {
+            Type::Record(id) if !self.records.numbers.contains_key(id) => {
+                let module = self.module;
+                for field in &module.records[*id].fields {
+                    self.ty(&field.ty);
+                }
+                if !self.records.numbers.contains_key(id) {
+                    self.records.add(*id);
+                }
+            }
+            Type::Pointer(pointer) => self.ty(&pointer.pointee),
+            Type::Array(element, _) => self.ty(element),
+            Type::Record(_) | Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => {}
+        }
+    }
+}
+
+struct Rename<'n> {
+    records: &'n HashMap<RecordId, RecordId>,
+    globals: &'n HashMap<GlobalId, GlobalId>,
+    functions: &'n HashMap<FunctionId, FunctionId>,
+}
+
+impl Rename<'_> {
+    fn ty(&self, ty: &mut Type) {
+        match ty {
+            Type::Record(id) => *id = *self.records.get(id).unwrap_or(id),
+            Type::Pointer(pointer) => {
+                let PointerType { pointee, .. } = &mut **pointer;
+                self.ty(pointee);
+            }
+            Type::Array(element, _) => self.ty(element),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => {}
+        }
+    }
+
+    fn expr(&self, expr: &mut Expr) {
+        let _ = walk::visit_expr_mut(expr, &mut |node| {
+            self.node(node);
+            ControlFlow::<()>::Continue(())
+        });
+    }
+
+    fn node(&self, node: NodeMut<'_>) {
+        match node {
+            NodeMut::Stmt(stmt) => match &mut stmt.kind {
+                StmtKind::Call { function, .. } => *function = *self.functions.get(function).unwrap_or(function),
+                StmtKind::Launch(launch) => {
+                    launch.kernel = *self.functions.get(&launch.kernel).unwrap_or(&launch.kernel);
+                }
+                _ => {}
+            },
+            NodeMut::Expr(expr) => {
+                self.ty(&mut expr.ty);
+                if let ExprKind::SizeOf(ty) = &mut expr.kind {
+                    self.ty(ty);
+                }
+            }
+            NodeMut::Place(place) => {
+                self.ty(&mut place.ty);
+                if let PlaceKind::Global(global) = &mut place.kind {
+                    *global = *self.globals.get(global).unwrap_or(global);
+                }
+            }
+        }
+    }
+
+    fn function(&self, mut function: Function) -> Function {
+        self.ty(&mut function.result);
+        function.locals.iter_mut().for_each(|local| self.ty(&mut local.ty));
+        let _ = walk::visit_block_mut(&mut function.body, &mut |node| {
+            self.node(node);
+            ControlFlow::<()>::Continue(())
+        });
+        function
+    }
+}
+
+/// The locals that are parameters or declared, in the order of their declaration; others are left out.
+pub(super) fn declared_only(
+    params: &mut [crate::ir::LocalId],
+    locals: IdVec<crate::ir::LocalId, crate::ir::Local>,
+    block: &mut crate::ir::Block,
+) -> IdVec<crate::ir::LocalId, crate::ir::Local> {
+    let mut numbering = Numbering::default();
+    params.iter().for_each(|param| numbering.add(*param));
+    walk::each_stmt(block, &mut |stmt| match &stmt.kind {
+        StmtKind::Declare { local, .. } => numbering.add(*local),
+        StmtKind::For(counted) => numbering.add(counted.counter),
+        _ => {}
+    });
+    let new = |old: &mut crate::ir::LocalId| *old = *numbering.numbers.get(old).unwrap_or(old);
+    params.iter_mut().for_each(new);
+    let _ = walk::visit_block_mut(block, &mut |node| {
+        match node {
+            NodeMut::Stmt(stmt) => match &mut stmt.kind {
+                StmtKind::Declare { local, .. } => new(local),
+                StmtKind::For(counted) => new(&mut counted.counter),
+                StmtKind::Push { record, .. } | StmtKind::Pop { record, .. } => new(record),
+                _ => {}
+            },
+            NodeMut::Place(place) => {
+                if let PlaceKind::Local(local) = &mut place.kind {
+                    new(local);
+                }
+            }
+            NodeMut::Expr(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    numbering.in_order.iter().map(|old| locals[*old].clone()).collect()
+}

@@ -1,0 +1,112 @@
+//! Keeps the order of evaluation when effects inside expressions become statements.
+//!
+//! `a[i] + f(&i)` lowers to the call as a statement and the sum as an expression after it. What was to be evaluated
+//! before the call, and could be changed by it, is kept in a temporary before it.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use super::function::Body;
+use crate::ir::walk::{self, Node};
+use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
+
+/// What statements may change.
+#[derive(Default)]
+struct Changes {
+    /// Locals that are stored to by name.
+    locals: HashSet<LocalId>,
+    /// Whether memory may change: through a pointer, by a call or by another thread.
+    memory: bool,
+}
+
+impl Body<'_, '_> {
+    /// Keeps the values of expressions that were lowered before the statements from `before` on, where these
+    /// could change them.
+    pub(super) fn protect<'e>(&mut self, before: usize, earlier: impl IntoIterator<Item = &'e mut Expr>) {
+        if self.block.len() == before {
+            return;
+        }
+        let changes = changes(&self.block[before..]);
+        let mut at = before;
+        for expr in earlier {
+            if !self.is_affected(expr, &changes) {
+                continue;
+            }
+            let local = self.new_temporary(expr.ty.clone());
+            let value = std::mem::replace(expr, Expr::load(self.local_place(local)));
+            let kind = StmtKind::Declare { local, init: Some(value) };
+            self.block.insert(at, Stmt { kind, span: self.span });
+            at += 1;
+        }
+    }
+
+    /// Remembers that the address of a place was taken.
+    pub(super) fn note_address(&mut self, place: &Place) {
+        match &place.kind {
+            PlaceKind::Local(local) => {
+                self.addressed.insert(*local);
+            }
+            PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => self.note_address(base),
+            PlaceKind::Global(_) | PlaceKind::Element(..) => {}
+        }
+    }
+
+    fn is_affected(&self, expr: &Expr, changes: &Changes) -> bool {
+        let result = walk::visit_expr(expr, &mut |node| {
+            let affected = match node {
+                Node::Place(place) => match &place.kind {
+                    PlaceKind::Local(local) => {
+                        let in_memory =
+                            self.addressed.contains(local) || self.locals[*local].storage != Storage::Private;
+                        changes.locals.contains(local) || changes.memory && in_memory
+                    }
+                    PlaceKind::Global(_) | PlaceKind::Element(..) => changes.memory,
+                    PlaceKind::Field(..) | PlaceKind::Index(..) => false,
+                },
+                // An address depends on the operands of its place, which are visited, not on what is there.
+                Node::Expr(_) | Node::Stmt(_) => false,
+            };
+            if affected { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        result.is_break() && !matches!(expr.kind, ExprKind::AddressOf(Place { kind: PlaceKind::Local(_), .. }))
+    }
+}
+
+fn changes(block: &[Stmt]) -> Changes {
+    let mut changes = Changes::default();
+    walk::each_stmt(block, &mut |stmt| match &stmt.kind {
+        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } | StmtKind::Pop { into: place, .. } => {
+            store(place, &mut changes);
+        }
+        StmtKind::Call { into, .. }
+        | StmtKind::Atomic { into, .. }
+        | StmtKind::Barrier { into, .. }
+        | StmtKind::Collective { into, .. }
+        | StmtKind::Runtime { into, .. } => {
+            changes.memory = true;
+            into.iter().for_each(|place| store(place, &mut changes));
+        }
+        StmtKind::Opaque { into, .. } => into.iter().for_each(|place| store(place, &mut changes)),
+        StmtKind::Launch(_) => changes.memory = true,
+        StmtKind::Declare { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Push { .. } => {}
+    });
+    changes
+}
+
+fn store(place: &Place, changes: &mut Changes) {
+    match &place.kind {
+        PlaceKind::Local(local) => {
+            changes.locals.insert(*local);
+        }
+        PlaceKind::Global(_) | PlaceKind::Element(..) => changes.memory = true,
+        PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => store(base, changes),
+    }
+}

@@ -1,0 +1,133 @@
+//! Finds the function that a request means.
+
+use super::context::{Context, Pass, Problem};
+use super::declarations::{Declarations, template_arguments};
+use crate::clang::{Ast, Kind, Node, NodeId};
+use crate::diagnostic::{self, Diagnostic};
+use crate::source::Span;
+
+/// A request taken apart: `geo::k<float, 128>(float *, int)`.
+struct Request<'r> {
+    name: &'r str,
+    arguments: Option<Vec<String>>,
+    params: Option<String>,
+}
+
+/// Lowers the function that a request means, or reports why not.
+pub(super) fn lower_request(context: &mut Context<'_>, request: &str) {
+    match find(context, request) {
+        Ok((pass, id, span)) => {
+            if let Err(problem) = context.function(pass, id, span) {
+                context.report(problem);
+            }
+        }
+        Err(diagnostic) => context.report(Problem::New(Box::new(diagnostic))),
+    }
+}
+
+/// The functions of a file that can be asked for, as a request would name them.
+pub fn candidates(ast: &Ast) -> Vec<String> {
+    let declarations = Declarations::new(ast);
+    let mut names: Vec<String> = declarations.functions.iter().filter_map(|id| display(&declarations, *id)).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagnostic> {
+    let request = parse(text);
+    let device =
+        matching(&context.device, &request, |node| node.has(Kind::CUDAGlobalAttr) || node.has(Kind::CUDADeviceAttr));
+    let mut found: Vec<(Pass, NodeId)> = device.into_iter().map(|id| (Pass::Device, id)).collect();
+    if found.is_empty()
+        && let Some(host) = &context.host
+    {
+        let on_host = matching(host, &request, |node| !node.has(Kind::CUDAGlobalAttr));
+        found.extend(on_host.into_iter().map(|id| (Pass::Host, id)));
+    }
+    match found.as_slice() {
+        [(pass, id)] => {
+            let span = context.declarations(*pass).get(*id).map_or(Span::NONE, |declared| declared.node.span);
+            Ok((*pass, *id, span))
+        }
+        [] => {
+            let declarations = context.host.as_ref().unwrap_or(&context.device);
+            let mut known: Vec<String> =
+                declarations.functions.iter().filter_map(|id| display(declarations, *id)).collect();
+            known.sort();
+            known.dedup();
+            let help = if known.is_empty() {
+                "the file defines no function that can be asked for".to_owned()
+            } else {
+                known.truncate(20);
+                format!("the file defines: {}", known.join(", "))
+            };
+            Err(Diagnostic::new(
+                diagnostic::NOT_FOUND,
+                Span::NONE,
+                format!("there is no function `{text}` with a body"),
+                "",
+            )
+            .help(help))
+        }
+        several => {
+            let names: Vec<String> =
+                several.iter().filter_map(|(pass, id)| display(context.declarations(*pass), *id)).collect();
+            Err(Diagnostic::new(diagnostic::AMBIGUOUS, Span::NONE, format!("`{text}` means several functions"), "")
+                .help(format!("ask for one of: {}", names.join("; "))))
+        }
+    }
+}
+
+fn matching(declarations: &Declarations<'_>, request: &Request<'_>, wanted: impl Fn(&Node) -> bool) -> Vec<NodeId> {
+    let matches = |id: &&NodeId| {
+        let Some(declared) = declarations.get(**id) else { return false };
+        let node = declared.node;
+        let full = format!("{}{}", declarations.scope(declared).spelling, node.name());
+        let has_name = full == request.name || full.ends_with(&format!("::{}", request.name));
+        let has_arguments = request.arguments.as_ref().is_none_or(|arguments| {
+            let own: Vec<String> = template_arguments(node).iter().map(|argument| squeeze(argument)).collect();
+            own == *arguments
+        });
+        let has_params = request.params.as_ref().is_none_or(|params| squeeze(&parameters(node)) == *params);
+        let is_plain = matches!(node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl);
+        has_name && has_arguments && has_params && is_plain && wanted(node)
+    };
+    declarations.functions.iter().filter(matches).copied().collect()
+}
+
+fn parse(text: &str) -> Request<'_> {
+    let text = text.trim();
+    let (head, params) = match text.find('(') {
+        Some(open) => (&text[..open], Some(squeeze(text[open..].trim_start_matches('(').trim_end_matches(')')))),
+        None => (text, None),
+    };
+    match crate::clang::types::template_arguments(head.trim()) {
+        Some((name, arguments)) => {
+            let arguments = arguments.iter().map(|argument| squeeze(argument)).collect();
+            Request { name, arguments: Some(arguments), params }
+        }
+        None => Request { name: head.trim(), arguments: None, params },
+    }
+}
+
+/// Without blanks, so that `float *` and `float*` are the same.
+fn squeeze(text: &str) -> String {
+    text.chars().filter(|character| !character.is_whitespace()).collect()
+}
+
+fn parameters(node: &Node) -> String {
+    let types: Vec<&str> = node.children(Kind::ParmVarDecl).map(Node::ty).collect();
+    types.join(", ")
+}
+
+fn display(declarations: &Declarations<'_>, id: NodeId) -> Option<String> {
+    let declared = declarations.get(id)?;
+    let node = declared.node;
+    if !matches!(node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl) || node.data.is_implicit {
+        return None;
+    }
+    let arguments = template_arguments(node);
+    let arguments = if arguments.is_empty() { String::new() } else { format!("<{}>", arguments.join(", ")) };
+    Some(format!("{}{}{arguments}({})", declarations.scope(declared).spelling, node.name(), parameters(node)))
+}

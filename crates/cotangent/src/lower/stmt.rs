@@ -1,0 +1,238 @@
+//! Statements and declarations of variables.
+
+use super::context::{Lowered, problem, problem_with_help};
+use super::function::{Binding, Body};
+use crate::clang::{Kind, Node};
+use crate::diagnostic;
+use crate::ir::{Expr, ExprKind, StmtKind, Storage, Type};
+
+impl<'a> Body<'_, 'a> {
+    /// Lowers statements one after another; a problem in one does not keep the others from being looked at.
+    pub(super) fn statements(&mut self, nodes: &'a [Node]) {
+        for node in nodes {
+            self.statement(node);
+        }
+    }
+
+    /// Lowers a statement into the current block, or reports why not.
+    pub(super) fn statement(&mut self, node: &'a Node) {
+        let outer = self.span;
+        if !node.span.is_none() {
+            self.span = node.span;
+        }
+        if let Err(problem) = self.try_statement(node) {
+            self.context.report(problem);
+        }
+        self.span = outer;
+    }
+
+    fn try_statement(&mut self, node: &'a Node) -> Lowered<()> {
+        match node.kind {
+            Kind::CompoundStmt => {
+                // Names of the block end with it, but its statements join the block around it.
+                self.scopes.push(Default::default());
+                self.statements(&node.inner);
+                let names = self.scopes.pop().unwrap_or_default();
+                if let Some(scope) = self.scopes.last_mut() {
+                    scope.extend(names);
+                }
+                Ok(())
+            }
+            Kind::DeclStmt => {
+                for declaration in &node.inner {
+                    self.declaration(declaration)?;
+                }
+                Ok(())
+            }
+            Kind::NullStmt | Kind::Absent => Ok(()),
+            Kind::IfStmt => self.if_statement(node),
+            Kind::ForStmt => self.for_statement(node),
+            Kind::WhileStmt => self.while_statement(node),
+            Kind::DoStmt => self.do_statement(node),
+            Kind::CXXForRangeStmt => self.range_for_statement(node),
+            Kind::SwitchStmt => self.switch_statement(node),
+            Kind::BreakStmt => self.break_statement(node),
+            Kind::ContinueStmt => self.continue_statement(node),
+            Kind::ReturnStmt => self.return_statement(node),
+            Kind::AttributedStmt => {
+                // `#pragma unroll` and its like are hints.
+                if let Some(inner) = node.inner.last() {
+                    self.statement(inner);
+                }
+                Ok(())
+            }
+            Kind::GotoStmt | Kind::LabelStmt => problem_with_help(
+                diagnostic::UNSUPPORTED_STATEMENT,
+                node.span,
+                "`goto` is not supported",
+                "a jump",
+                "use a loop with `break` or `continue`",
+            ),
+            Kind::GCCAsmStmt => problem_with_help(
+                diagnostic::UNSUPPORTED_STATEMENT,
+                node.span,
+                "inline assembly is not supported",
+                "assembly",
+                "use the intrinsic function that does the same",
+            ),
+            Kind::CXXTryStmt | Kind::CXXThrowExpr => problem_with_help(
+                diagnostic::UNSUPPORTED_STATEMENT,
+                node.span,
+                "exceptions are not supported",
+                "here",
+                "report errors by a value",
+            ),
+            Kind::CaseStmt | Kind::DefaultStmt => problem_with_help(
+                diagnostic::UNSUPPORTED_STATEMENT,
+                node.span,
+                "a `case` inside another statement of the `switch` is not supported",
+                "this label",
+                "put the label directly into the `switch`",
+            ),
+            _ => self.effect(node),
+        }
+    }
+
+    fn declaration(&mut self, node: &'a Node) -> Lowered<()> {
+        match node.kind {
+            Kind::VarDecl => self.variable(node),
+            Kind::CXXRecordDecl
+            | Kind::TypedefDecl
+            | Kind::TypeAliasDecl
+            | Kind::StaticAssertDecl
+            | Kind::EnumDecl
+            | Kind::UsingDecl
+            | Kind::UsingDirectiveDecl
+            | Kind::EmptyDecl => Ok(()),
+            Kind::DecompositionDecl => problem_with_help(
+                diagnostic::UNSUPPORTED_DECLARATION,
+                node.span,
+                "structured bindings are not supported",
+                "declared here",
+                "name the fields one by one",
+            ),
+            _ => problem(
+                diagnostic::UNSUPPORTED_DECLARATION,
+                node.span,
+                "this declaration is not supported inside a function",
+                "declared here",
+            ),
+        }
+    }
+
+    fn variable(&mut self, node: &'a Node) -> Lowered<()> {
+        let ty = self.context.node_type(self.pass, node)?;
+        if node.has(Kind::CUDASharedAttr) {
+            let is_dynamic = node.data.storage_class.as_deref() == Some("extern");
+            let storage = if is_dynamic { Storage::DynamicShared } else { Storage::Shared };
+            let local = self.new_local(node.name(), ty, storage, node.span);
+            self.bindings.insert(node.id, Binding::Local(local));
+            self.emit(StmtKind::Declare { local, init: None });
+            return Ok(());
+        }
+        if node.data.storage_class.as_deref() == Some("static") && !is_constant(node) {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_DECLARATION,
+                node.span,
+                format!("the static variable `{}` is not supported", node.name()),
+                "keeps its value between calls",
+                "make it `const`, or a `__device__` variable outside of the function",
+            );
+        }
+        self.refuse_destructor(&ty, node)?;
+        let init = node.data.init.as_ref().and_then(|_| initializer(node));
+        if ty.is_reference() {
+            return self.reference_variable(node, ty, init);
+        }
+        let Some(init) = init else {
+            let local = self.bind_local(node, ty);
+            self.emit(StmtKind::Declare { local, init: None });
+            return Ok(());
+        };
+        self.initialized_variable(node, ty, init)
+    }
+
+    /// `T& name = place`; of a temporary, it is the variable that holds it.
+    fn reference_variable(&mut self, node: &'a Node, ty: Type, init: Option<&'a Node>) -> Lowered<()> {
+        let Some(init) = init else { return super::context::broken(node.span, "a reference without a value") };
+        if let Some(value) = temporary(init) {
+            let pointee = ty.pointee().cloned().unwrap_or(Type::Void);
+            return self.initialized_variable(node, pointee, value);
+        }
+        let place = self.place(init)?;
+        self.note_address(&place);
+        let value = Expr::new(ExprKind::AddressOf(place), ty.clone()).at(node.span);
+        let local = self.bind_local(node, ty);
+        self.emit(StmtKind::Declare { local, init: Some(value) });
+        Ok(())
+    }
+
+    fn initialized_variable(&mut self, node: &'a Node, ty: Type, init: &'a Node) -> Lowered<()> {
+        if let Some(call) = self.as_call(init)? {
+            // `T v = f(x)`: the variable first, the result into it.
+            if self.call_type(call)? == ty {
+                let prepared = self.prepare_call(call)?;
+                let local = self.bind_local(node, ty);
+                self.emit(StmtKind::Declare { local, init: None });
+                let place = self.local_place(local);
+                return self.finish_call(prepared, Some(place)).map(|_| ());
+            }
+        }
+        if let Some(constructed) = self.constructor_call(init)? {
+            let local = self.bind_local(node, ty);
+            self.emit(StmtKind::Declare { local, init: None });
+            return self.run_constructor(constructed, self.local_place(local));
+        }
+        let value = self.initial_value(init, &ty)?;
+        let local = self.bind_local(node, ty);
+        self.emit(StmtKind::Declare { local, init: value });
+        Ok(())
+    }
+
+    pub(super) fn bind_local(&mut self, node: &Node, ty: Type) -> crate::ir::LocalId {
+        let name = if node.name().is_empty() { "unnamed" } else { node.name().trim_start_matches("__") };
+        let local = self.new_local(name, ty, Storage::Private, node.span);
+        self.bindings.insert(node.id, Binding::Local(local));
+        local
+    }
+
+    fn return_statement(&mut self, node: &'a Node) -> Lowered<()> {
+        let value = match node.inner.first() {
+            None => None,
+            Some(value) if self.result.is_reference() => {
+                let place = self.place(value)?;
+                self.note_address(&place);
+                Some(Expr::new(ExprKind::AddressOf(place), self.result.clone()).at(node.span))
+            }
+            Some(value) if self.result == Type::Void => {
+                self.effect(value)?;
+                None
+            }
+            Some(value) => Some(self.value(value)?),
+        };
+        self.emit(StmtKind::Return(value));
+        Ok(())
+    }
+}
+
+/// The initial value of a variable: its last child that is no attribute.
+pub(super) fn initializer(node: &Node) -> Option<&Node> {
+    node.inner.iter().rfind(|child| !child.ty().is_empty())
+}
+
+/// The value of a temporary that a reference is bound to.
+pub(super) fn temporary(node: &Node) -> Option<&Node> {
+    match node.kind {
+        Kind::MaterializeTemporaryExpr => node.inner.first(),
+        Kind::ExprWithCleanups | Kind::ParenExpr => node.inner.first().and_then(temporary),
+        Kind::ImplicitCastExpr if node.data.cast_kind.as_deref() == Some("NoOp") => {
+            node.inner.first().and_then(temporary)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a variable is `const` or `constexpr`.
+pub(super) fn is_constant(node: &Node) -> bool {
+    node.data.constexpr || crate::clang::types::parse(node.ty()).is_some_and(|ty| ty.is_const())
+}

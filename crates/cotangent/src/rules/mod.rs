@@ -1,0 +1,11 @@
+//! What is known about functions by name: pure math, intrinsics that are statements, the CUDA runtime.
+//!
+//! Tables only; nothing here looks at a program.
+
+mod intrinsics;
+mod math;
+mod runtime;
+
+pub use intrinsics::{Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
+pub use math::{is_math, math_functions};
+pub use runtime::{is_runtime, runtime_functions};
