@@ -5,6 +5,7 @@
 pub mod clang;
 pub mod diagnostic;
 pub mod direct;
+pub mod emit;
 pub mod index;
 pub mod ir;
 pub mod lower;

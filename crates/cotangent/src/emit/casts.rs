@@ -1,0 +1,64 @@
+//! Conversions that are printed.
+
+use super::Scope;
+use super::conversions::{drops_qualifiers, is_same_value_type};
+use super::expr::exact;
+use super::precedence::{Code, Precedence};
+use super::types::type_name;
+use crate::ir::{Expr, PointerType, Type};
+
+/// The operand converted to the type.
+pub(super) fn cast(scope: &Scope<'_>, operand: &Expr, ty: &Type) -> Code {
+    if is_same_value_type(&operand.ty, ty) {
+        return exact(scope, operand);
+    }
+    if let (Type::Pointer(from), Type::Pointer(to)) = (&operand.ty, ty) {
+        return pointer_cast(scope, operand, from, to, ty);
+    }
+    let is_address_as_number =
+        matches!((&operand.ty, ty), (Type::Pointer(_), Type::Int(_)) | (Type::Int(_), Type::Pointer(_)));
+    if is_address_as_number {
+        return named_cast(scope, "reinterpret_cast", ty, exact(scope, operand));
+    }
+    plain_cast(scope, ty, exact(scope, operand))
+}
+
+/// `(T)operand`.
+pub(super) fn plain_cast(scope: &Scope<'_>, ty: &Type, operand: Code) -> Code {
+    Code::unary(format!("({}){}", type_name(scope, ty), operand.into_unary_operand()))
+}
+
+fn pointer_cast(scope: &Scope<'_>, operand: &Expr, from: &PointerType, to: &PointerType, ty: &Type) -> Code {
+    let code = exact(scope, operand);
+    let is_same_pointee = from.pointee == to.pointee;
+    match (from.is_reference, to.is_reference) {
+        // The place itself, whatever its qualifiers; only `const` that is taken away must be said.
+        (true, true) if is_same_pointee && !drops_qualifiers(from, to) => code,
+        (true, true) if is_same_pointee => named_cast(scope, "const_cast", ty, code),
+        (true, true) => named_cast(scope, "reinterpret_cast", ty, code),
+        (true, false) => {
+            let pointer = Code::unary(format!("&{}", code.at_least(Precedence::Unary)));
+            if is_same_pointee { pointer } else { named_cast(scope, "reinterpret_cast", ty, pointer) }
+        }
+        (false, true) => {
+            let place = Code::unary(format!("*{}", code.at_least(Precedence::Unary)));
+            if is_same_pointee { place } else { named_cast(scope, "reinterpret_cast", ty, place) }
+        }
+        (false, false) => {
+            let drops = drops_qualifiers(from, to);
+            match (is_same_pointee, drops) {
+                (true, true) => named_cast(scope, "const_cast", ty, code),
+                (true, false) => plain_cast(scope, ty, code),
+                (false, false) if from.pointee == Type::Void || to.pointee == Type::Void => {
+                    named_cast(scope, "static_cast", ty, code)
+                }
+                (false, false) => named_cast(scope, "reinterpret_cast", ty, code),
+                (false, true) => plain_cast(scope, ty, code),
+            }
+        }
+    }
+}
+
+fn named_cast(scope: &Scope<'_>, name: &str, ty: &Type, operand: Code) -> Code {
+    Code::postfix(format!("{name}<{}>({})", type_name(scope, ty), operand.text))
+}

@@ -1,0 +1,138 @@
+//! Functions: signatures, prototypes, bodies, and on the CPU the launchers of kernels.
+
+use super::dialect::{Coordinates, LaunchStyle};
+use super::layout::{Lines, comma_separated};
+use super::names::split;
+use super::stmt::block;
+use super::types::{declaration, type_name};
+use super::{Program, Scope};
+use crate::ir::{Function, FunctionId, Space};
+
+/// The definition of a function; for a kernel on the CPU its launcher too.
+pub(super) fn definition(program: &Program<'_>, lines: &mut Lines, id: FunctionId) {
+    let function = &program.module.functions[id];
+    let scope = Scope::of_function(program, function);
+    lines.line(&format!("{} {{", signature(&scope, id)));
+    lines.indent();
+    block(&scope, lines, &function.body);
+    lines.dedent();
+    lines.line("}");
+    if let Some(launcher) = launcher(&scope, id) {
+        lines.blank();
+        lines.line(&format!("{} {{", launcher.signature));
+        lines.indent();
+        launcher.body.iter().for_each(|line| lines.line(line));
+        lines.dedent();
+        lines.line("}");
+    }
+}
+
+/// The declaration of a function that is used before its definition.
+pub(super) fn prototype(program: &Program<'_>, lines: &mut Lines, id: FunctionId) {
+    let scope = Scope::of_function(program, &program.module.functions[id]);
+    lines.line(&format!("{};", signature(&scope, id)));
+    if let Some(launcher) = launcher(&scope, id) {
+        lines.line(&format!("{};", launcher.signature));
+    }
+}
+
+/// The qualified name of the function that launches a kernel on the CPU.
+pub(super) fn launcher_name(program: &Program<'_>, kernel: FunctionId) -> String {
+    program.names.unused(format!("{}_launch", program.module.functions[kernel].name))
+}
+
+/// A name for the thread parameter that no variable of the function has.
+pub(super) fn thread_name(function: &Function) -> String {
+    let mut name = String::from("thread");
+    while function.locals.iter().any(|local| *local.name == name) {
+        name.push('_');
+    }
+    name
+}
+
+fn signature(scope: &Scope<'_>, id: FunctionId) -> String {
+    let function = &scope.program.module.functions[id];
+    let spellings = scope.program.spellings;
+    let space = match function.space {
+        Space::Kernel => spellings.kernel,
+        Space::Device => spellings.device,
+        Space::Host => spellings.host,
+    };
+    let bounds = if spellings.has_launch_bounds { launch_bounds(function) } else { String::new() };
+    let mut params = parameters(scope, function);
+    if let Coordinates::Parameter(ty) = spellings.coordinates
+        && scope.program.usages[id].uses_coordinates
+    {
+        params.insert(0, format!("{ty} {}", scope.thread));
+    }
+    let (_, name) = split(&function.name);
+    let result = type_name(scope, &function.result);
+    format!("{space}{result} {bounds}{name}({})", comma_separated(&params))
+}
+
+fn parameters(scope: &Scope<'_>, function: &Function) -> Vec<String> {
+    let parameter = |local| {
+        let variable = scope.local(local);
+        declaration(scope, &variable.ty, &variable.name)
+    };
+    function.params.iter().copied().map(parameter).collect()
+}
+
+fn launch_bounds(function: &Function) -> String {
+    let Some(bounds) = function.launch_bounds else { return String::new() };
+    let min_blocks = bounds.min_blocks.map(|blocks| format!(", {blocks}")).unwrap_or_default();
+    format!("__launch_bounds__({}{min_blocks}) ", bounds.max_threads)
+}
+
+struct Launcher {
+    signature: String,
+    body: [String; 2],
+}
+
+/// A host function that runs a kernel over a grid, for the host code of the module and of its user.
+fn launcher(scope: &Scope<'_>, id: FunctionId) -> Option<Launcher> {
+    let LaunchStyle::Launcher { plain_loop, coroutines } = scope.program.spellings.launch else { return None };
+    let Coordinates::Parameter(thread_type) = scope.program.spellings.coordinates else { return None };
+    let function = &scope.program.module.functions[id];
+    if function.space != Space::Kernel {
+        return None;
+    }
+    let usage = scope.program.usages[id];
+    let names: Vec<&str> = function.params.iter().map(|param| &*scope.local(*param).name).collect();
+    let taken = [names.as_slice(), &[split(&function.name).1]].concat();
+    let [grid, block, shared, stream, run] =
+        ["grid", "block", "shared", "stream", "run"].map(|name| unused(name, &taken));
+    let mut params = vec![
+        format!("dim3 {grid}"),
+        format!("dim3 {block}"),
+        format!("size_t {shared}"),
+        format!("cudaStream_t {stream}"),
+    ];
+    params.extend(parameters(scope, function));
+
+    let launcher_name = launcher_name(scope.program, id);
+    let kernel = scope.function_name(id);
+    let call = if usage.uses_coordinates {
+        format!("{thread_type} {0}, auto... args) {{ {kernel}({0}, args...); }}", scope.thread)
+    } else {
+        format!("{thread_type}, auto... args) {{ {kernel}(args...); }}")
+    };
+    let launch = if usage.waits { coroutines } else { plain_loop };
+    let configuration = [run.clone(), grid, block, shared, stream];
+    let arguments: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    Some(Launcher {
+        signature: format!("inline void {}({})", split(&launcher_name).1, comma_separated(&params)),
+        body: [
+            format!("auto {run} = []({call};"),
+            format!("{launch}({})({});", comma_separated(&configuration), comma_separated(&arguments)),
+        ],
+    })
+}
+
+fn unused(wanted: &str, taken: &[&str]) -> String {
+    let mut name = wanted.to_owned();
+    while taken.contains(&name.as_str()) {
+        name.push('_');
+    }
+    name
+}

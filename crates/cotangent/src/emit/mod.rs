@@ -1,0 +1,195 @@
+//! The printer: a module as C++ text in one of several dialects.
+//!
+//! What it prints reads as a person would write it, and means the module to the bit: read by Clang and lowered again,
+//! the CUDA text gives the same module. Whether a conversion or a parenthesis is printed follows from C++'s own
+//! rules (`conversions`, `precedence`), what differs between dialects is data (`dialect`), and lines are broken by one
+//! algorithm (`layout`). The same module gives the same text, byte for byte.
+
+mod casts;
+mod construct;
+mod control;
+mod conversions;
+mod dialect;
+mod effects;
+mod expr;
+mod function;
+mod global;
+mod layout;
+mod literals;
+mod names;
+mod operators;
+mod place;
+mod precedence;
+mod record;
+mod runtime;
+mod same;
+mod stmt;
+mod types;
+mod usage;
+
+use std::collections::BTreeSet;
+
+pub use dialect::Dialect;
+
+use dialect::Spellings;
+use layout::Lines;
+use names::Names;
+use usage::Usage;
+
+use crate::index::IdVec;
+use crate::ir::{Function, FunctionId, Local, LocalId, Module};
+
+/// The text of a module: headers, records, variables, functions.
+///
+/// The module must be valid.
+pub fn emit(module: &Module, dialect: Dialect) -> String {
+    let program = Program {
+        module,
+        spellings: dialect::spellings(dialect),
+        usages: usage::usages(module),
+        names: Names::new(module),
+    };
+    let mut sections = Sections::default();
+    for header in usage::headers(module) {
+        sections.begin(Kind::Header, "");
+        sections.lines.line(&format!("#include {header}"));
+    }
+    for id in record::forward_declared(module) {
+        sections.begin(Kind::Declaration, namespace_of(&module.records[id].name));
+        record::prototype(&program, &mut sections.lines, id);
+    }
+    for (id, record) in module.records.entries().filter(|(_, record)| !record.is_builtin) {
+        sections.begin(Kind::Definition, namespace_of(&record.name));
+        record::definition(&program, &mut sections.lines, id);
+    }
+    for global in module.globals.iter() {
+        sections.begin(Kind::Variable, namespace_of(&global.name));
+        global::definition(&program, &mut sections.lines, global);
+    }
+    for id in used_before_definition(module) {
+        sections.begin(Kind::Declaration, namespace_of(&module.functions[id].name));
+        function::prototype(&program, &mut sections.lines, id);
+    }
+    for (id, function) in module.functions.entries() {
+        sections.begin(Kind::Definition, namespace_of(&function.name));
+        function::definition(&program, &mut sections.lines, id);
+    }
+    sections.finish()
+}
+
+/// The module and what is known about it as a whole.
+struct Program<'a> {
+    module: &'a Module,
+    spellings: &'static Spellings,
+    usages: IdVec<FunctionId, Usage>,
+    names: Names,
+}
+
+/// Where code is printed: which names mean what.
+struct Scope<'a> {
+    program: &'a Program<'a>,
+    /// The namespace around.
+    namespace: &'a str,
+    /// The function around; none in the initial value of a variable outside functions.
+    function: Option<&'a Function>,
+    /// The name of the parameter that holds the thread's coordinates, in dialects that have one.
+    thread: String,
+}
+
+impl<'a> Scope<'a> {
+    fn of_function(program: &'a Program<'a>, function: &'a Function) -> Scope<'a> {
+        Scope {
+            program,
+            namespace: namespace_of(&function.name),
+            function: Some(function),
+            thread: function::thread_name(function),
+        }
+    }
+
+    /// The scope of what stands outside functions, next to the item of that name.
+    fn of_item(program: &'a Program<'a>, name: &'a str) -> Scope<'a> {
+        Scope { program, namespace: namespace_of(name), function: None, thread: String::new() }
+    }
+
+    fn local(&self, local: LocalId) -> &'a Local {
+        let function = self.function.expect("the validator has locals in functions only");
+        &function.locals[local]
+    }
+
+    fn local_name(&self, local: LocalId) -> &'a str {
+        &self.local(local).name
+    }
+
+    fn reference(&self, name: &str) -> String {
+        self.program.names.reference(name, self.namespace, self.function)
+    }
+
+    fn function_name(&self, function: FunctionId) -> String {
+        self.reference(&self.program.module.functions[function].name)
+    }
+}
+
+/// What stands at the top level. Lines of one kind stand together, definitions apart from each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Header,
+    Declaration,
+    Variable,
+    Definition,
+}
+
+/// The text in the making, with the namespace that is open.
+#[derive(Default)]
+struct Sections {
+    lines: Lines,
+    namespace: String,
+    last: Option<Kind>,
+}
+
+impl Sections {
+    /// Prepares for an item: blank lines and namespaces.
+    fn begin(&mut self, kind: Kind, namespace: &str) {
+        let is_same_namespace = namespace == self.namespace;
+        if !is_same_namespace {
+            self.close_namespace();
+        }
+        let stands_apart = self.last.is_some_and(|last| last != kind || kind == Kind::Definition);
+        if stands_apart || (!is_same_namespace && self.last.is_some()) {
+            self.lines.blank();
+        }
+        if !is_same_namespace && !namespace.is_empty() {
+            self.lines.line(&format!("namespace {namespace} {{"));
+            self.lines.blank();
+        }
+        self.namespace = namespace.to_owned();
+        self.last = Some(kind);
+    }
+
+    fn close_namespace(&mut self) {
+        if !self.namespace.is_empty() {
+            self.lines.blank();
+            self.lines.line(&format!("}}  // namespace {}", self.namespace));
+        }
+    }
+
+    fn finish(mut self) -> String {
+        self.close_namespace();
+        self.lines.finish()
+    }
+}
+
+fn namespace_of(name: &str) -> &str {
+    names::split(name).0
+}
+
+/// Functions that another one names before it stands: recursion.
+fn used_before_definition(module: &Module) -> BTreeSet<FunctionId> {
+    let mut found = BTreeSet::new();
+    for (id, function) in module.functions.entries() {
+        found.extend(usage::references(function).into_iter().filter(|callee| *callee > id));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! Operators, and which conversions of their operands need no saying.
+//!
+//! An operand's conversion is left out if the operator converts the operands as printed to exactly the type that the
+//! IR computes in. Integer constants count as converted too: `i < 5` says what `i < 5u` does for an unsigned `i`,
+//! because a converted constant is a constant of the other type.
+
+use std::borrow::Cow;
+
+use super::Scope;
+use super::casts::plain_cast;
+use super::conversions::{
+    common, common_of_branches, converts_through_int, is_implicit, is_same_value_type, is_smaller_than_int,
+    is_standard_arithmetic, promoted,
+};
+use super::expr::{condition, exact, in_promotion};
+use super::layout::operator_break;
+use super::literals::fits_int;
+use super::precedence::{Code, Precedence, Side, of_operator};
+use crate::ir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+
+/// A unary operator.
+pub(super) fn unary(scope: &Scope<'_>, op: UnaryOp, operand: &Expr, ty: &Type) -> Code {
+    let (sign, operand) = match op {
+        UnaryOp::Not => ("!", condition(scope, operand)),
+        UnaryOp::Negate => ("-", in_promotion(scope, operand)),
+        UnaryOp::BitNot => ("~", in_promotion(scope, operand)),
+    };
+    let code = Code::unary(format!("{sign}{}", operand.into_unary_operand()));
+    let is_promoted = op != UnaryOp::Not && is_smaller_than_int(ty);
+    if is_promoted { plain_cast(scope, ty, code) } else { code }
+}
+
+/// A binary operator of type `ty`.
+pub(super) fn binary(scope: &Scope<'_>, op: BinaryOp, left: &Expr, right: &Expr, ty: &Type) -> Code {
+    match op {
+        BinaryOp::And | BinaryOp::Or => joined(op, condition(scope, left), condition(scope, right)),
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => {
+            joined(op, in_promotion(scope, left), in_promotion(scope, right)).or_cast(scope, ty)
+        }
+        BinaryOp::Offset => offset(scope, left, right),
+        BinaryOp::Distance => joined(op, exact(scope, left), exact(scope, right)),
+        BinaryOp::Equal
+        | BinaryOp::NotEqual
+        | BinaryOp::Less
+        | BinaryOp::LessEqual
+        | BinaryOp::Greater
+        | BinaryOp::GreaterEqual => {
+            // Promotion changes no comparison, so operands that are smaller than `int` compare as they are.
+            let meet = if is_smaller_than_int(&left.ty) { first_of } else { common };
+            let (left, right) = unconverted_pair(left, right, meet);
+            joined(op, exact(scope, &left), exact(scope, &right))
+        }
+        BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::Multiply
+        | BinaryOp::Divide
+        | BinaryOp::Remainder
+        | BinaryOp::BitAnd
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor => {
+            let (left, right) = unconverted_pair(left, right, common);
+            joined(op, exact(scope, &left), exact(scope, &right)).or_cast(scope, ty)
+        }
+    }
+}
+
+/// `cond ? left : right`.
+pub(super) fn select(scope: &Scope<'_>, cond: &Expr, left: &Expr, right: &Expr) -> Code {
+    let (left, right) = unconverted_pair(left, right, common_of_branches);
+    let mark = operator_break(Precedence::Conditional as u8);
+    let text = format!(
+        "{} ? {mark}{} : {mark}{}",
+        condition(scope, cond).into_branch_condition(),
+        exact(scope, &left).at_least(Precedence::Or),
+        exact(scope, &right).at_least(Precedence::Conditional),
+    );
+    Code { text, precedence: Precedence::Conditional }
+}
+
+/// The right side of `place op= …`, for a place of type `place_ty` and a computation in type `computed`; `None` if
+/// C++ would compute in another type.
+pub(super) fn compound_operand(
+    scope: &Scope<'_>,
+    op: BinaryOp,
+    place_ty: &Type,
+    computed: &Type,
+    operand: &Expr,
+) -> Option<Code> {
+    match op {
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => {
+            (promoted(place_ty) == *computed).then(|| in_promotion(scope, operand))
+        }
+        BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::Multiply
+        | BinaryOp::Divide
+        | BinaryOp::Remainder
+        | BinaryOp::BitAnd
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor => {
+            let computes = |operand: &Expr| common(place_ty, &operand.ty).as_ref() == Some(computed);
+            let operand = unconverted(operand)
+                .filter(|operand| computes(operand))
+                .or_else(|| Some(Cow::Borrowed(operand)).filter(|operand| computes(operand)))?;
+            Some(exact(scope, &operand))
+        }
+        BinaryOp::Equal
+        | BinaryOp::NotEqual
+        | BinaryOp::Less
+        | BinaryOp::LessEqual
+        | BinaryOp::Greater
+        | BinaryOp::GreaterEqual
+        | BinaryOp::And
+        | BinaryOp::Or
+        | BinaryOp::Offset
+        | BinaryOp::Distance => None,
+    }
+}
+
+/// A pointer offset as its sign and its size: `p + -1` is written `p - 1`.
+pub(super) fn signed_offset(scope: &Scope<'_>, index: &Expr) -> (BinaryOp, Code) {
+    if let ExprKind::Int(value) = index.kind
+        && value < 0
+        && fits_int(value)
+    {
+        let size = Expr::new(ExprKind::Int(-value), index.ty.clone());
+        return (BinaryOp::Subtract, exact(scope, &size));
+    }
+    if let ExprKind::Unary(UnaryOp::Negate, size) = &index.kind
+        && is_signed(&size.ty)
+    {
+        return (BinaryOp::Subtract, exact(scope, size));
+    }
+    (BinaryOp::Add, exact(scope, index))
+}
+
+impl Code {
+    /// The code as it is, or converted back if C++ computes in `int` what the IR computes in a smaller type.
+    fn or_cast(self, scope: &Scope<'_>, ty: &Type) -> Code {
+        if is_smaller_than_int(ty) { plain_cast(scope, ty, self) } else { self }
+    }
+}
+
+fn is_signed(ty: &Type) -> bool {
+    matches!(ty, Type::Int(kind) if kind.is_signed())
+}
+
+fn offset(scope: &Scope<'_>, pointer: &Expr, index: &Expr) -> Code {
+    let (op, size) = signed_offset(scope, index);
+    joined(op, exact(scope, pointer), size)
+}
+
+fn joined(op: BinaryOp, left: Code, right: Code) -> Code {
+    let precedence = of_operator(op);
+    let mark = operator_break(precedence as u8);
+    let left = left.into_operand_of(op, Side::Left);
+    let right = right.into_operand_of(op, Side::Right);
+    Code { text: format!("{left} {} {mark}{right}", op.spelling()), precedence }
+}
+
+/// Both operands without the conversions that the operator makes itself. `meet` is the operator's rule for two types.
+fn unconverted_pair<'e>(
+    left: &'e Expr,
+    right: &'e Expr,
+    meet: fn(&Type, &Type) -> Option<Type>,
+) -> (Cow<'e, Expr>, Cow<'e, Expr>) {
+    if left.ty.is_pointer() {
+        return unconverted_pointers(left, right);
+    }
+    let (bare_left, bare_right) = (unconverted(left), unconverted(right));
+    let keep = |expr: &'e Expr| Some(Cow::Borrowed(expr));
+    let is_constant = |expr: &Expr| matches!(expr.kind, ExprKind::Int(_));
+    let mut candidates =
+        [(bare_left.clone(), bare_right.clone()), (keep(left), bare_right.clone()), (bare_left.clone(), keep(right))];
+    // One cast is enough, and stands on the left; but a constant rather has a suffix than a variable a cast.
+    if is_constant(right) {
+        candidates.swap(1, 2);
+    }
+    for (left_choice, right_choice) in candidates {
+        if let (Some(left_choice), Some(right_choice)) = (left_choice, right_choice)
+            && meet(&left_choice.ty, &right_choice.ty).as_ref() == Some(&left.ty)
+        {
+            return (left_choice, right_choice);
+        }
+    }
+    (Cow::Borrowed(left), Cow::Borrowed(right))
+}
+
+/// The rule of two operands that are not converted.
+fn first_of(left: &Type, _: &Type) -> Option<Type> {
+    Some(left.clone())
+}
+
+/// The operand before the operator converts it, if that is possible for its type.
+fn unconverted(expr: &Expr) -> Option<Cow<'_, Expr>> {
+    if let ExprKind::Int(value) = expr.kind {
+        let can_be_int = expr.ty != Type::INT && fits_int(value);
+        return can_be_int.then(|| Cow::Owned(Expr::new(ExprKind::Int(value), Type::INT)));
+    }
+    let ExprKind::Cast(operand) = &expr.kind else { return None };
+    if !is_standard_arithmetic(&operand.ty) || !is_standard_arithmetic(&expr.ty) {
+        return None;
+    }
+    if let ExprKind::Cast(inner) = &operand.kind
+        && operand.ty == Type::INT
+        && converts_through_int(&inner.ty, &expr.ty)
+    {
+        return Some(Cow::Borrowed(inner));
+    }
+    (!converts_through_int(&operand.ty, &expr.ty)).then_some(Cow::Borrowed(operand))
+}
+
+/// Two pointers meet in the type of one of them; the other needs no conversion if it has one that C++ makes.
+fn unconverted_pointers<'e>(left: &'e Expr, right: &'e Expr) -> (Cow<'e, Expr>, Cow<'e, Expr>) {
+    let bare = |expr: &'e Expr| {
+        let ExprKind::Cast(operand) = &expr.kind else { return None };
+        (operand.ty.is_pointer() && is_implicit(&operand.ty, &expr.ty)).then_some(&**operand)
+    };
+    let is_kept = |expr: &Expr| expr.kind != ExprKind::Null && is_same_value_type(&expr.ty, &left.ty);
+    match (bare(left), bare(right)) {
+        (Some(operand), None) if is_kept(right) => (Cow::Borrowed(operand), Cow::Borrowed(right)),
+        (_, Some(operand)) if is_kept(left) => (Cow::Borrowed(left), Cow::Borrowed(operand)),
+        _ => (Cow::Borrowed(left), Cow::Borrowed(right)),
+    }
+}

@@ -1,0 +1,56 @@
+//! Whether two places are written the same, wherever they stand in the user's text.
+
+use crate::ir::{Expr, ExprKind, Place, PlaceKind};
+
+/// Whether two places are the same but for spans.
+pub(super) fn same_place(left: &Place, right: &Place) -> bool {
+    match &left.kind {
+        PlaceKind::Local(_) | PlaceKind::Global(_) => left.kind == right.kind,
+        PlaceKind::Element(pointer, index) => {
+            matches!(&right.kind, PlaceKind::Element(other, at) if same_expr(pointer, other) && same_expr(index, at))
+        }
+        PlaceKind::Field(base, position) => {
+            matches!(&right.kind, PlaceKind::Field(other, at) if position == at && same_place(base, other))
+        }
+        PlaceKind::Index(base, index) => {
+            matches!(&right.kind, PlaceKind::Index(other, at) if same_place(base, other) && same_expr(index, at))
+        }
+    }
+}
+
+/// Whether two expressions are the same but for spans.
+pub(super) fn same_expr(left: &Expr, right: &Expr) -> bool {
+    left.ty == right.ty && same_kind(&left.kind, &right.kind)
+}
+
+fn same_kind(left: &ExprKind, right: &ExprKind) -> bool {
+    match left {
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_) => left == right,
+        ExprKind::Load(place) => matches!(right, ExprKind::Load(other) if same_place(place, other)),
+        ExprKind::AddressOf(place) => matches!(right, ExprKind::AddressOf(other) if same_place(place, other)),
+        ExprKind::Unary(op, operand) => {
+            matches!(right, ExprKind::Unary(other_op, other) if op == other_op && same_expr(operand, other))
+        }
+        ExprKind::Binary(op, a, b) => {
+            matches!(right, ExprKind::Binary(other, c, d) if op == other && same_expr(a, c) && same_expr(b, d))
+        }
+        ExprKind::Select(cond, a, b) => {
+            matches!(right, ExprKind::Select(other, c, d)
+                if same_expr(cond, other) && same_expr(a, c) && same_expr(b, d))
+        }
+        ExprKind::Cast(operand) => matches!(right, ExprKind::Cast(other) if same_expr(operand, other)),
+        ExprKind::Math(name, args) => {
+            matches!(right, ExprKind::Math(other, others) if name == other && same_all(args, others))
+        }
+        ExprKind::Construct(parts) => matches!(right, ExprKind::Construct(others) if same_all(parts, others)),
+    }
+}
+
+fn same_all(left: &[Expr], right: &[Expr]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_expr(left, right))
+}

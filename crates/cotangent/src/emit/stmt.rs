@@ -1,0 +1,196 @@
+//! Statements without a body, and the order of lines in a block.
+
+use super::Scope;
+use super::construct::initializer;
+use super::control::{for_loop, if_else, switch, while_loop};
+use super::dialect::DynamicShared;
+use super::effects::{Effect, effect};
+use super::expr::converted;
+use super::layout::{ASSIGN_BREAK, LIST_BREAK, Lines};
+use super::operators::{compound_operand, signed_offset};
+use super::place::place;
+use super::precedence::Precedence;
+use super::same::same_place;
+use super::types::{declaration, type_name};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, Local, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+
+/// The lines of a block, without its braces.
+pub(super) fn block(scope: &Scope<'_>, lines: &mut Lines, block: &Block) {
+    let mut rest = block.as_slice();
+    while let Some((first, after)) = rest.split_first() {
+        if let Some(line) = after.first().and_then(|second| declaration_with_result(scope, first, second)) {
+            lines.line(&line);
+            rest = &after[1..];
+        } else {
+            stmt(scope, lines, first);
+            rest = after;
+        }
+    }
+}
+
+/// A statement that fits into one line wherever it stands, with its semicolon; `None` if it has a body.
+pub(super) fn simple(scope: &Scope<'_>, stmt: &StmtKind) -> Option<String> {
+    let text = match stmt {
+        StmtKind::Declare { local, init } => declare(scope, *local, init.as_ref()),
+        StmtKind::Assign { place, value } => assign(scope, place, value),
+        StmtKind::Accumulate { place, value } => accumulate(scope, place, value),
+        StmtKind::Break => "break".to_owned(),
+        StmtKind::Continue => "continue".to_owned(),
+        StmtKind::Return(None) => "return".to_owned(),
+        StmtKind::Return(Some(value)) => format!("return {}", converted(scope, value).text),
+        StmtKind::Push { record, value } => {
+            format!("{}.push({})", scope.local_name(*record), converted(scope, value).text)
+        }
+        StmtKind::Pop { record, into } => {
+            format!("{} = {}.pop()", place(scope, into).text, scope.local_name(*record))
+        }
+        StmtKind::Call { .. }
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Opaque { .. } => {
+            let Effect { call, into } = effect(scope, stmt)?;
+            into.map_or(call.clone(), |into| format!("{} = {ASSIGN_BREAK}{call}", place(scope, into).text))
+        }
+        StmtKind::If { .. } | StmtKind::For(_) | StmtKind::While { .. } | StmtKind::Switch { .. } => return None,
+    };
+    Some(format!("{text};"))
+}
+
+/// `place op= value` or `++place`, without a semicolon; `None` if C++ would compute in another type than `computed`.
+pub(super) fn compound(
+    scope: &Scope<'_>,
+    place: &Place,
+    op: BinaryOp,
+    computed: &Type,
+    operand: &Expr,
+) -> Option<String> {
+    let target = self::place(scope, place);
+    if op == BinaryOp::Offset {
+        let (op, size) = signed_offset(scope, operand);
+        return Some(
+            step_by_one(op, &target, size.text == "1")
+                .unwrap_or_else(|| format!("{} {}= {ASSIGN_BREAK}{}", target.text, op.spelling(), size.text)),
+        );
+    }
+    let size = compound_operand(scope, op, &place.ty, computed, operand)?;
+    let is_one = operand.kind == ExprKind::Int(1) && place.ty == *computed;
+    Some(
+        step_by_one(op, &target, is_one)
+            .unwrap_or_else(|| format!("{} {}= {ASSIGN_BREAK}{}", target.text, op.spelling(), size.text)),
+    )
+}
+
+fn step_by_one(op: BinaryOp, target: &super::precedence::Code, is_one: bool) -> Option<String> {
+    let sign = match op {
+        BinaryOp::Add if is_one => "++",
+        BinaryOp::Subtract if is_one => "--",
+        _ => return None,
+    };
+    Some(format!("{sign}{}", target.clone().at_least(Precedence::Unary)))
+}
+
+fn stmt(scope: &Scope<'_>, lines: &mut Lines, stmt: &Stmt) {
+    match &stmt.kind {
+        StmtKind::If { cond, then_block, else_block } => if_else(scope, lines, cond, then_block, else_block),
+        StmtKind::For(header) => for_loop(scope, lines, header),
+        StmtKind::While { cond, body, test } => while_loop(scope, lines, cond, body, *test),
+        StmtKind::Switch { value, cases } => switch(scope, lines, value, cases),
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => {
+            lines.line(&simple(scope, &stmt.kind).expect("only statements with a body are not simple"));
+        }
+    }
+}
+
+/// `T v = f(…);` for a declaration and the call right after it that gives the variable its first value.
+fn declaration_with_result(scope: &Scope<'_>, first: &Stmt, second: &Stmt) -> Option<String> {
+    let StmtKind::Declare { local, init: None } = first.kind else { return None };
+    let Effect { call, into } = effect(scope, &second.kind)?;
+    let is_its_value = into.is_some_and(|into| into.kind == PlaceKind::Local(local));
+    let variable = scope.local(local);
+    (is_its_value && variable.storage == Storage::Private)
+        .then(|| format!("{} = {ASSIGN_BREAK}{call};", declaration(scope, &variable.ty, &variable.name)))
+}
+
+fn declare(scope: &Scope<'_>, local: LocalId, init: Option<&Expr>) -> String {
+    let variable = scope.local(local);
+    let declared = declaration(scope, &variable.ty, &variable.name);
+    match variable.storage {
+        Storage::Shared => return format!("{}{declared}", scope.program.spellings.shared),
+        Storage::DynamicShared => return dynamic_shared(scope, variable),
+        Storage::Private => {}
+    }
+    match init {
+        None => declared,
+        Some(Expr { kind: ExprKind::Construct(parts), ty, .. }) => {
+            format!("{declared}{}", initializer(scope, ty, parts))
+        }
+        Some(value) => format!("{declared} = {ASSIGN_BREAK}{}", converted(scope, value).text),
+    }
+}
+
+fn dynamic_shared(scope: &Scope<'_>, variable: &Local) -> String {
+    let Type::Array(element, _) = &variable.ty else {
+        unreachable!("the validator has arrays in dynamic shared memory only")
+    };
+    let name = &variable.name;
+    match scope.program.spellings.dynamic_shared {
+        DynamicShared::ExternArray => {
+            let declared = declaration(scope, element, &format!("{name}[]"));
+            format!("extern {}{declared}", scope.program.spellings.shared)
+        }
+        DynamicShared::RuntimeBuffer => {
+            let length = format!("[COTANGENT_MAX_DYNAMIC_SHARED / sizeof({})]", type_name(scope, element));
+            let reference = declaration(scope, element, &format!("(&{name}){length}"));
+            let pointer = declaration(scope, element, &format!("(*){length}"));
+            format!(
+                "{reference} = {ASSIGN_BREAK}*reinterpret_cast<{pointer}>({LIST_BREAK}::cotangent::dynamic_shared())"
+            )
+        }
+    }
+}
+
+fn assign(scope: &Scope<'_>, target: &Place, value: &Expr) -> String {
+    compound_assignment(scope, target, value)
+        .unwrap_or_else(|| format!("{} = {ASSIGN_BREAK}{}", place(scope, target).text, converted(scope, value).text))
+}
+
+fn accumulate(scope: &Scope<'_>, target: &Place, value: &Expr) -> String {
+    compound(scope, target, BinaryOp::Add, &target.ty, value).unwrap_or_else(|| {
+        format!("{} += {ASSIGN_BREAK}{}", place(scope, target).text, super::expr::exact(scope, value).text)
+    })
+}
+
+/// `place op= operand`, if that is what the assignment does.
+fn compound_assignment(scope: &Scope<'_>, target: &Place, value: &Expr) -> Option<String> {
+    let is_target = |expr: &Expr| matches!(&expr.kind, ExprKind::Load(place) if same_place(place, target));
+    if let ExprKind::Binary(op, left, operand) = &value.kind
+        && is_target(left)
+    {
+        return compound(scope, target, *op, &target.ty, operand);
+    }
+    // C++ computes in a wider type and converts the result back.
+    let ExprKind::Cast(computed) = &value.kind else { return None };
+    let ExprKind::Binary(op, left, operand) = &computed.kind else { return None };
+    let ExprKind::Cast(loaded) = &left.kind else { return None };
+    if !is_target(loaded) || left.ty != computed.ty {
+        return None;
+    }
+    compound(scope, target, *op, &computed.ty, operand)
+}
