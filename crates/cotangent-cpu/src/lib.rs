@@ -1,1 +1,3 @@
 //! Runs CUDA kernels on the CPU.
+
+pub mod check;
