@@ -16,6 +16,17 @@ __device__ float tile_sum(cg::thread_block_tile<TileSize> tile, float value) {
   return tile.shfl(value, 0);
 }
 
+// A group also exchanges structs, and reduces them with the program's own operation.
+struct Statistics {
+  float largest;
+  double sum;
+};
+struct Combine {
+  __device__ Statistics operator()(Statistics a, Statistics b) const {
+    return {fmaxf(a.largest, b.largest), a.sum + b.sum};
+  }
+};
+
 __global__ void groups(float* p) {
   cg::thread_block block = cg::this_thread_block();
   auto half_warp = cg::tiled_partition<16>(block);
@@ -36,6 +47,9 @@ __global__ void groups(float* p) {
   value += cg::reduce(together, value, cg::less<float>()) + together.shfl(value, 0);
   auto positive = cg::binary_partition(warp, value > 0);
   auto like_me = cg::labeled_partition(together, static_cast<int>(threadIdx.x % 3));
+
+  Statistics statistics = cg::reduce(warp, Statistics{value, value}, Combine());
+  p[4] = statistics.largest + static_cast<float>(statistics.sum) + warp.shfl(make_float2(1, value), 3).y;
 
   auto eight = cg::tiled_partition(block, 8);
   p[1] = static_cast<float>(of_any_group(block, 1) + of_any_group(half_warp, 2) + of_any_group(eight, 3));
