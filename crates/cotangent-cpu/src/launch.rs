@@ -168,7 +168,7 @@ fn run_chunk(
 pub(crate) unsafe extern "C" fn barrier(kind: u32, predicate: i32, file: *const c_char, line: u32) -> i32 {
     match running_block() {
         // SAFETY: kernel code runs on this OS thread, on a coroutine of this block.
-        Some(block) => unsafe { block::barrier(block, kind, predicate != 0, file, line) },
+        Some(block) => unsafe { block::barrier(block, kind, predicate != 0, Site { file, line }) },
         None => 0,
     }
 }
