@@ -4,6 +4,9 @@
 pub mod environment;
 pub mod error;
 pub mod flags;
+pub mod headers;
+pub mod nvcc;
+pub mod parse;
 pub mod tools;
 
 pub use environment::Environment;

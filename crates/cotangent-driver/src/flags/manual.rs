@@ -5,6 +5,14 @@ use std::fmt::Write;
 use super::may_be_glued;
 use super::table::{FLAGS, Flag, Takes, To, Translation, Treatment};
 
+/// The sections of the page, with their introductions.
+const SECTIONS: &[(&str, &str)] = &[
+    ("Passed", "Given to Clang as they are."),
+    ("Translated", "Given to Clang in another form."),
+    ("Ignored", "Without influence on what the program means, or set aside with a note where it says so."),
+    ("Refused", "An error, with the way out."),
+];
+
 /// The page, in Markdown.
 pub fn page() -> String {
     let mut page = String::from(
@@ -19,26 +27,23 @@ pub fn page() -> String {
          name. Lists are separated by commas. Objects and libraries (`.o`, `.a`, `.so`) may stand among the flags \
          and are linked. Any other word is an error, and an unknown flag is refused with the nearest known one.\n",
     );
-    let sections: [(&str, &str, fn(&Treatment) -> bool); 4] = [
-        ("Passed", "Given to Clang as they are.", |treatment| matches!(treatment, Treatment::Pass(_))),
-        ("Translated", "Given to Clang in another form.", |treatment| {
-            matches!(treatment, Treatment::Translate(_))
-        }),
-        (
-            "Ignored",
-            "Without influence on what the program means, or set aside with a note where it says so.",
-            |treatment| matches!(treatment, Treatment::Ignore | Treatment::IgnoreAndTell),
-        ),
-        ("Refused", "An error, with the way out.", |treatment| matches!(treatment, Treatment::Refuse)),
-    ];
-    for (title, introduction, belongs) in sections {
+    for (title, introduction) in SECTIONS {
         let _ =
             write!(page, "\n## {title}\n\n{introduction}\n\n| flag | what becomes of it |\n| --- | --- |\n");
-        for flag in FLAGS.iter().filter(|flag| belongs(&flag.treatment)) {
+        for flag in FLAGS.iter().filter(|flag| section(flag) == *title) {
             let _ = writeln!(page, "| {} | {} |", spellings(flag), remark(flag));
         }
     }
     page
+}
+
+fn section(flag: &Flag) -> &'static str {
+    match flag.treatment {
+        Treatment::Pass(_) => "Passed",
+        Treatment::Translate(_) => "Translated",
+        Treatment::Ignore | Treatment::IgnoreAndTell => "Ignored",
+        Treatment::Refuse => "Refused",
+    }
 }
 
 fn spellings(flag: &Flag) -> String {

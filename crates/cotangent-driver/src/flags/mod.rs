@@ -31,7 +31,7 @@ pub struct ParseFlags {
 impl ParseFlags {
     /// The architecture whose view of the device code we take: the first one asked for, else sm_80.
     pub fn arch(&self) -> Arch {
-        self.archs.first().copied().unwrap_or(Arch { number: 80, suffix: None })
+        self.archs.first().copied().unwrap_or(Arch::new(80))
     }
 }
 
@@ -45,6 +45,11 @@ pub struct Arch {
 }
 
 impl Arch {
+    /// An architecture without a suffix.
+    pub const fn new(number: u32) -> Self {
+        Self { number, suffix: None }
+    }
+
     /// From `sm_80`, `compute_80`, `lto_80`, `sm_90a`.
     fn from_word(word: &str) -> Option<Self> {
         let (_, name) = word.split_once('_').filter(|(kind, _)| matches!(*kind, "sm" | "compute" | "lto"))?;
