@@ -1,0 +1,109 @@
+//! Why a launch ended before all its threads did.
+
+use std::ffi::CStr;
+use std::fmt;
+
+use crate::abi::{Dim, Site};
+use crate::error::CudaError;
+
+/// A place in the source where threads wait, with what they wait in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) what: &'static str,
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    /// The thread that is named for this place, and how many wait there.
+    pub(crate) thread: Dim,
+    pub(crate) count: u32,
+}
+
+/// Why a launch ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Live threads of a block wait at different barriers.
+    DivergentBarriers { first: Place, second: Place },
+    /// All live threads wait and none of them can go on.
+    Deadlock { places: Vec<Place> },
+    /// A lane called a warp function with a mask that leaves out the lane itself.
+    MaskWithoutSelf { place: Place, mask: u32 },
+    /// A barrier or warp function was reached where threads cannot wait.
+    NotInKernel { place: Place },
+    /// `assert` failed; the message was printed where it happened, as CUDA does.
+    Assert,
+    /// `__trap()`.
+    Trap { place: Place },
+}
+
+impl Failure {
+    /// The error that the launch leaves behind.
+    pub(crate) fn error(&self) -> CudaError {
+        match self {
+            Failure::Assert => CudaError::ASSERT,
+            Failure::DivergentBarriers { .. }
+            | Failure::Deadlock { .. }
+            | Failure::MaskWithoutSelf { .. }
+            | Failure::NotInKernel { .. }
+            | Failure::Trap { .. } => CudaError::LAUNCH_FAILURE,
+        }
+    }
+
+    /// The code under which the finding is reported; assertions are not findings.
+    pub(crate) fn code(&self) -> Option<&'static str> {
+        match self {
+            Failure::DivergentBarriers { .. } => Some("divergent-barrier"),
+            Failure::Deadlock { .. } => Some("deadlock"),
+            Failure::MaskWithoutSelf { .. } => Some("warp-mask"),
+            Failure::NotInKernel { .. } => Some("collective-in-loop"),
+            Failure::Assert | Failure::Trap { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Dim { x, y, z } = self.thread;
+        write!(f, "{}:{}: {} (thread ({x},{y},{z})", self.file, self.line, self.what)?;
+        if self.count > 1 { write!(f, " and {} more)", self.count - 1) } else { write!(f, ")") }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::DivergentBarriers { first, second } => {
+                write!(f, "live threads of one block wait at different barriers\n  {first}\n  {second}")
+            }
+            Failure::Deadlock { places } => {
+                write!(f, "the threads of a block wait for each other for ever")?;
+                places.iter().try_for_each(|place| write!(f, "\n  {place}"))
+            }
+            Failure::MaskWithoutSelf { place, mask } => {
+                write!(f, "the mask {mask:#010x} leaves out the calling lane\n  {place}")
+            }
+            Failure::NotInKernel { place } => {
+                write!(f, "threads cannot wait for each other here\n  {place}")
+            }
+            Failure::Assert => write!(f, "an assertion failed"),
+            Failure::Trap { place } => write!(f, "a thread trapped\n  {place}"),
+        }
+    }
+}
+
+/// The file name of a site, for messages.
+pub(crate) fn file_name(site: Site) -> String {
+    if site.file.is_null() {
+        return String::from("?");
+    }
+    // SAFETY: a site's file is a string literal of the loaded program, which is never unloaded.
+    unsafe { CStr::from_ptr(site.file) }.to_string_lossy().into_owned()
+}
+
+/// Whether two sites are the same place. A literal may exist twice with one text.
+pub(crate) fn same_site(a: Site, b: Site) -> bool {
+    // SAFETY: as in `file_name`; null compares by address alone.
+    a.line == b.line
+        && (a.file == b.file
+            || (!a.file.is_null()
+                && !b.file.is_null()
+                && unsafe { CStr::from_ptr(a.file) == CStr::from_ptr(b.file) }))
+}

@@ -1,0 +1,119 @@
+//! Loads a compiled program and runs its `main`.
+
+use std::ffi::{CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
+
+use crate::abi::{self, Api};
+use crate::runtime::{self, Config};
+use crate::{memory, report};
+
+/// The exit code of a program that ended well but about which something was found.
+pub const FINDINGS_EXIT_CODE: i32 = 66;
+
+/// Carries the address of the table to the program, whose static constructors may already need it
+/// while it is being loaded.
+const TABLE_VARIABLE: &str = "COTANGENT_RUNTIME_TABLE";
+
+/// Why a program could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("cannot load {path}: {reason}")]
+    Open { path: PathBuf, reason: String },
+    #[error("{path} has no `{symbol}`; it was not compiled by this version of cotangent, compile it again")]
+    Missing { path: PathBuf, symbol: &'static str },
+    #[error("{path} was compiled against another version of the runtime; compile it again")]
+    Version { path: PathBuf },
+    #[error("argument {0:?} contains a zero byte")]
+    Argument(String),
+}
+
+/// Loads the shared object `program` and runs its `main` with `arguments`, of which the first is
+/// the program's name. Returns what `main` returns.
+///
+/// The caller ends the process with that code by `std::process::exit`. Findings are reported when
+/// the process ends, however it does, and make the exit code [`FINDINGS_EXIT_CODE`] if it would
+/// be 0. One process runs one program.
+pub fn run_program<S: AsRef<OsStr>>(
+    program: &Path,
+    arguments: &[S],
+    config: Config,
+) -> Result<i32, LoadError> {
+    let api = runtime::start(config);
+    // Registered before the program is loaded, so it runs after the program's own destructors.
+    // SAFETY: `report_at_exit` fits the signature and needs no argument.
+    unsafe { on_exit(report_at_exit, std::ptr::null_mut()) };
+    let library = open(program, api)?;
+    let symbol = |name: &'static str| LoadError::Missing { path: program.to_path_buf(), symbol: name };
+    // SAFETY: the names belong to the support code compiled into every program, or are `main`.
+    let (symbols, main) = unsafe {
+        let version: Symbol<unsafe extern "C" fn() -> u32> =
+            library.get(b"cotangent_program_version").map_err(|_| symbol("cotangent_program_version"))?;
+        if version() != abi::ABI_VERSION {
+            return Err(LoadError::Version { path: program.to_path_buf() });
+        }
+        let attach: Symbol<unsafe extern "C" fn(*const Api) -> *const abi::Symbol> =
+            library.get(b"cotangent_attach").map_err(|_| symbol("cotangent_attach"))?;
+        let main: Symbol<unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int> =
+            library.get(b"main").map_err(|_| symbol("main"))?;
+        (attach(api), main.into_raw())
+    };
+    register_symbols(symbols);
+
+    let arguments = arguments
+        .iter()
+        .map(|argument| CString::new(argument.as_ref().as_bytes()))
+        .collect::<Result<Vec<CString>, _>>()
+        .map_err(|error| LoadError::Argument(error.to_string()))?;
+    let mut pointers: Vec<*mut c_char> =
+        arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
+    pointers.push(std::ptr::null_mut());
+    // SAFETY: `main` of the program, with arguments as C requires them.
+    let code = unsafe {
+        let main: unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int = std::mem::transmute(main);
+        main(arguments.len() as c_int, pointers.as_mut_ptr())
+    };
+    // Both stay for the rest of the process: destructors of the program run at its end.
+    std::mem::forget((library, pointers, arguments));
+    // SAFETY: flushing all C streams has no precondition.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    Ok(code)
+}
+
+fn open(program: &Path, api: &'static Api) -> Result<Library, LoadError> {
+    // A path without a slash would be searched in the system's folders.
+    let path = std::path::absolute(program).unwrap_or_else(|_| program.to_path_buf());
+    // SAFETY: the process has no other thread that reads the environment yet; workers of the pool
+    // do not. The program is trusted as any program that the user runs.
+    unsafe {
+        std::env::set_var(TABLE_VARIABLE, format!("{:x}", std::ptr::from_ref(api) as usize));
+        let library = Library::open(Some(&path), RTLD_NOW | RTLD_GLOBAL);
+        std::env::remove_var(TABLE_VARIABLE);
+        library.map_err(|error| LoadError::Open { path, reason: error.to_string() })
+    }
+}
+
+fn register_symbols(mut symbol: *const abi::Symbol) {
+    // SAFETY: a list of static objects of the program, ended by null.
+    while let Some(node) = unsafe { symbol.as_ref() } {
+        memory::register_variable(node.address as usize, node.bytes as usize);
+        symbol = node.next;
+    }
+}
+
+unsafe extern "C" {
+    /// Like `atexit`, but the function is told the exit code (glibc).
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// Runs when the process ends, after the program's own destructors.
+extern "C" fn report_at_exit(code: c_int, _argument: *mut c_void) {
+    let findings = report::findings();
+    if findings > 0 && code == 0 {
+        report::line(&format!("{findings} finding{} in kernels", if findings == 1 { "" } else { "s" }));
+        // SAFETY: ends the process at once; all streams were flushed by the line above.
+        unsafe { libc::_exit(FINDINGS_EXIT_CODE) };
+    }
+}

@@ -1,0 +1,37 @@
+//! What the runtime tells the user on standard error, and whether anything was found.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::abi::{Dim, Launch};
+use crate::failure::{Failure, file_name};
+
+/// Findings so far; any makes the exit code of the program non-zero.
+static FINDINGS: AtomicUsize = AtomicUsize::new(0);
+
+/// Writes one message, after what the program has printed so far.
+pub(crate) fn line(text: &str) {
+    // SAFETY: flushing all C streams has no precondition.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    // If standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Reports why a launch ended.
+pub(crate) fn launch_failed(failure: &Failure, launch: &Launch, block: Dim) {
+    let Dim { x, y, z } = block;
+    let place = format!("{}:{}", file_name(launch.site), launch.site.line);
+    match failure.code() {
+        Some(code) => {
+            FINDINGS.fetch_add(1, Ordering::Relaxed);
+            line(&format!("error[{code}]: {failure}\n  in block ({x},{y},{z}) of the launch at {place}"));
+        }
+        None if *failure == Failure::Assert => {}
+        None => line(&format!("error: {failure}\n  in block ({x},{y},{z}) of the launch at {place}")),
+    }
+}
+
+/// How many findings there were.
+pub(crate) fn findings() -> usize {
+    FINDINGS.load(Ordering::Relaxed)
+}

@@ -1,0 +1,125 @@
+//! The one runtime of a process: its configuration, its OS threads and the table of functions.
+
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+use crate::abi::{ABI_VERSION, Api, MAX_DYNAMIC_SHARED};
+use crate::{device, error, event, launch, memory};
+
+/// How programs are executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Config {
+    /// Permutes the order of blocks and of threads; 0 is the natural order.
+    pub seed: u64,
+    /// OS threads that run blocks; 0 for one per processor.
+    pub threads: usize,
+    /// Whether the program was compiled for checks and its accesses are checked.
+    pub check: bool,
+}
+
+/// The state behind the C functions.
+pub(crate) struct Runtime {
+    pub(crate) config: Config,
+    /// None if all blocks run on the thread that launches.
+    pub(crate) pool: Option<rayon::ThreadPool>,
+}
+
+impl Runtime {
+    /// OS threads that run blocks.
+    pub(crate) fn workers(&self) -> usize {
+        self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+}
+
+static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+static API: OnceLock<Api> = OnceLock::new();
+
+/// The runtime; with the default configuration if none was set up.
+pub(crate) fn runtime() -> &'static Runtime {
+    RUNTIME.get_or_init(|| build(Config::default()))
+}
+
+/// Sets up the runtime of this process. The first configuration stays.
+pub(crate) fn start(config: Config) -> &'static Api {
+    RUNTIME.get_or_init(|| build(config));
+    API.get_or_init(table)
+}
+
+fn build(config: Config) -> Runtime {
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if config.threads == 0 { available } else { config.threads };
+    // Checks need one order of events, so then all blocks run on one OS thread. So does a machine
+    // that cannot give us threads.
+    let pool = (threads > 1 && !config.check)
+        .then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok())
+        .flatten();
+    Runtime { config, pool }
+}
+
+fn table() -> Api {
+    Api {
+        version: ABI_VERSION,
+        checking: u32::from(runtime().config.check),
+        launch: launch::launch,
+        dynamic_shared,
+        barrier: launch::barrier,
+        collective: launch::collective,
+        active_mask: launch::active_mask,
+        assert_failed: launch::assert_failed,
+        trap: launch::trap,
+        allocate: memory::allocate,
+        release: memory::release,
+        copy: memory::copy,
+        copy_2d: memory::copy_2d,
+        fill: memory::fill,
+        pointer: memory::pointer,
+        memory_info: device::memory_info,
+        stream_create: event::stream_create,
+        stream_destroy: event::stream_destroy,
+        stream_synchronize: event::stream_synchronize,
+        event_create: event::event_create,
+        event_destroy: event::event_destroy,
+        event_record: event::event_record,
+        event_synchronize: event::event_synchronize,
+        event_elapsed: event::event_elapsed,
+        device_synchronize: event::device_synchronize,
+        function_shared_limit: launch::function_shared_limit,
+        peek_error: error::peek_error,
+        take_error: error::take_error,
+        set_error: error::set_error,
+        error_name: error::error_name,
+        error_text: error::error_text,
+        access,
+        fence,
+    }
+}
+
+thread_local! {
+    static DYNAMIC_SHARED: *mut c_void = dynamic_shared_buffer();
+}
+
+/// Dynamic shared memory for the blocks of one OS thread, mapped and not yet touched. It stays for
+/// the life of the process, since the program may keep its address in variables of its own.
+fn dynamic_shared_buffer() -> *mut c_void {
+    // SAFETY: an anonymous mapping at an address of the system's choice touches nothing else.
+    let buffer = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            MAX_DYNAMIC_SHARED,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    assert!(buffer != libc::MAP_FAILED, "no address space left for shared memory");
+    buffer
+}
+
+pub(crate) extern "C" fn dynamic_shared() -> *mut c_void {
+    DYNAMIC_SHARED.with(|buffer| *buffer)
+}
+
+unsafe extern "C" fn access(_address: *const c_void, _bytes: u64, _kind: u32, _pc: *const c_void) {}
+
+extern "C" fn fence() {}

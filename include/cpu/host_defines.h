@@ -1,0 +1,31 @@
+// CUDA's attribute macros, for execution on the CPU as plain C++. Parsing has
+// a file of the same name that turns them into Clang's CUDA attributes.
+#pragma once
+
+#include "cotangent/version.h"
+
+#define __host__
+#define __device__
+#define __global__
+#define __constant__
+#define __managed__
+
+// A block runs wholly on one thread of the operating system, so one copy for
+// each of those is one copy for each block.
+#define __shared__ static thread_local
+
+#define __launch_bounds__(...)
+#define __grid_constant__
+
+// Empty, because libstdc++ writes __attribute__((__noinline__)) and an empty
+// attribute list is the only expansion that is valid there as well.
+#define __noinline__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __align__(n)
+#define __device_builtin__
+#define __cudart_builtin__
+#define __thread__ __thread
+#define __nv_pure__ __attribute__((pure))
+#define CUDARTAPI
+#define CUDART_CB
