@@ -1,7 +1,7 @@
 //! Has Clang parse a CUDA file and streams its dump of the program. One call is one pass: CUDA's host and device
 //! passes are different programs, and Clang prints each on its own.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -72,6 +72,26 @@ pub fn dump(
         return Err(DriverError::Rejected { message });
     }
     Err(DriverError::ToolFailed { tool: tools.clang.path.clone(), status: status.to_string(), message })
+}
+
+/// Whether Clang accepts this C++ text: a question about the machine, for `doctor`.
+pub fn can_compile(tools: &Tools, text: &str) -> Result<(), DriverError> {
+    let mut child = Command::new(&tools.clang.path)
+        .args(["-x", "c++", "-fsyntax-only", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(DriverError::spawn(&tools.clang.path))?;
+    let mut stdin = child.stdin.take().expect("it is piped");
+    // If Clang does not read it, its status tells.
+    let _ = stdin.write_all(text.as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().map_err(DriverError::spawn(&tools.clang.path))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(DriverError::Rejected { message: String::from_utf8_lossy(&output.stderr).into_owned() })
 }
 
 fn stream(from: &mut impl Read, sink: &mut dyn FnMut(&[u8])) -> std::io::Result<()> {

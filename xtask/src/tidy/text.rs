@@ -30,9 +30,6 @@ fn check_file(file: &SourceFile) -> Vec<Complaint> {
             complain(1, format!("{lines} lines; a header has at most {HEADER_LINES}"));
         }
     }
-    if !file.text.is_empty() && !file.text.ends_with('\n') {
-        complain(file.text.lines().count(), "no newline at the end".to_owned());
-    }
     for (index, line) in file.text.lines().enumerate() {
         if line.ends_with([' ', '\t', '\r']) {
             complain(index + 1, "blank at the end of the line".to_owned());
@@ -41,6 +38,9 @@ fn check_file(file: &SourceFile) -> Vec<Complaint> {
             complain(index + 1, format!("`{path}` is a path of one machine"));
         }
     }
+    if !file.text.is_empty() && !file.text.ends_with('\n') {
+        complain(file.text.lines().count(), "no newline at the end".to_owned());
+    }
     complaints
 }
 
@@ -48,7 +48,7 @@ fn is_cpp_header(path: &str) -> bool {
     path.starts_with("include/") && !path.ends_with(".md")
 }
 
-/// Whether the line names this folder from the root: `/root/x`, but not `chroot/root/x`.
+/// Whether the line names this folder from the root, and not one of the same name somewhere below.
 fn names_folder(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| !line[..at].ends_with(|before: char| before.is_alphanumeric()))
 }
