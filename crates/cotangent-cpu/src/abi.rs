@@ -47,7 +47,6 @@ pub struct Site {
 
 /// What a barrier computes from its predicates.
 pub(crate) mod barrier {
-    pub(crate) const PLAIN: u32 = 0;
     pub(crate) const COUNT: u32 = 1;
     pub(crate) const AND: u32 = 2;
     pub(crate) const OR: u32 = 3;
@@ -91,6 +90,7 @@ pub struct Symbol {
     pub address: *const c_void,
     pub bytes: u64,
     pub name: *const c_char,
+    pub space: u32,
     pub next: *mut Symbol,
 }
 
@@ -117,11 +117,11 @@ pub struct Api {
     pub assert_failed: unsafe extern "C" fn(*const c_char, *const c_char, u32, *const c_char),
     pub trap: unsafe extern "C" fn(*const c_char, u32),
 
-    pub allocate: unsafe extern "C" fn(*mut *mut c_void, u64, u32) -> i32,
-    pub release: unsafe extern "C" fn(*mut c_void, u32) -> i32,
-    pub copy: unsafe extern "C" fn(*mut c_void, *const c_void, u64, u32) -> i32,
-    pub copy_2d: unsafe extern "C" fn(*mut c_void, u64, *const c_void, u64, u64, u64, u32) -> i32,
-    pub fill: unsafe extern "C" fn(*mut c_void, i32, u64) -> i32,
+    pub allocate: unsafe extern "C" fn(*mut *mut c_void, u64, u32, Site) -> i32,
+    pub release: unsafe extern "C" fn(*mut c_void, u32, Site) -> i32,
+    pub copy: unsafe extern "C" fn(*mut c_void, *const c_void, u64, u32, Site) -> i32,
+    pub copy_2d: unsafe extern "C" fn(*mut c_void, u64, *const c_void, u64, u64, u64, u32, Site) -> i32,
+    pub fill: unsafe extern "C" fn(*mut c_void, i32, u64, Site) -> i32,
     pub pointer: unsafe extern "C" fn(*mut Pointer, *const c_void) -> i32,
     pub memory_info: unsafe extern "C" fn(*mut u64, *mut u64) -> i32,
 
@@ -142,8 +142,8 @@ pub struct Api {
     pub error_name: extern "C" fn(i32) -> *const c_char,
     pub error_text: extern "C" fn(i32) -> *const c_char,
 
-    pub access: unsafe extern "C" fn(*const c_void, u64, u32, *const c_void),
-    pub fence: extern "C" fn(),
+    pub access: unsafe extern "C" fn(*const c_void, u64, u32, u32, *const c_void),
+    pub access_copy: unsafe extern "C" fn(*const c_void, *const c_void, u64, *const c_void),
 }
 
 /// Sizes and offsets of the mirrored structures, named as in the header: `(structure, field,
@@ -173,7 +173,7 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             run_blocks,
             site
         ),
-        offsets!("CotangentSymbol", Symbol, address, bytes, name, next),
+        offsets!("CotangentSymbol", Symbol, address, bytes, name, space, next),
         offsets!("CotangentPointer", Pointer, kind, reserved, base, bytes),
         offsets!(
             "CotangentApi",
@@ -210,7 +210,7 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             error_name,
             error_text,
             access,
-            fence
+            access_copy
         ),
     ]
     .concat()

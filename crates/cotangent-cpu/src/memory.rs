@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::Mutex;
 
-use crate::abi::{Memory, Pointer};
+use crate::abi::{Memory, Pointer, Site};
 use crate::error::{self, CudaError};
 
 /// Alignment of allocations, as CUDA promises.
@@ -59,7 +59,12 @@ fn layout(bytes: usize) -> Option<Layout> {
 /// # Safety
 /// `pointer` is null or points to a pointer. The same goes for the pointers given to the other
 /// functions of this file: they are the user's, and are valid as CUDA requires.
-pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, memory: u32) -> i32 {
+pub(crate) unsafe extern "C" fn allocate(
+    pointer: *mut *mut c_void,
+    bytes: u64,
+    memory: u32,
+    _site: Site,
+) -> i32 {
     error::guarded(|| {
         let memory = Memory::from_raw(memory).ok_or(CudaError::INVALID_VALUE)?;
         if pointer.is_null() {
@@ -84,7 +89,7 @@ pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, 
     })
 }
 
-pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32) -> i32 {
+pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, _site: Site) -> i32 {
     error::guarded(|| {
         if pointer.is_null() {
             return Ok(());
@@ -144,7 +149,13 @@ fn check_copy(to: (*const c_void, usize), from: (*const c_void, usize), kind: u3
     side(from, from_device)
 }
 
-pub(crate) unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, bytes: u64, kind: u32) -> i32 {
+pub(crate) unsafe extern "C" fn copy(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: u64,
+    kind: u32,
+    _site: Site,
+) -> i32 {
     error::guarded(|| {
         let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
         if bytes == 0 {
@@ -165,6 +176,7 @@ pub(crate) unsafe extern "C" fn copy_2d(
     width: u64,
     height: u64,
     kind: u32,
+    _site: Site,
 ) -> i32 {
     error::guarded(|| {
         if width > to_pitch || width > from_pitch {
@@ -186,7 +198,7 @@ pub(crate) unsafe extern "C" fn copy_2d(
     })
 }
 
-pub(crate) unsafe extern "C" fn fill(to: *mut c_void, value: i32, bytes: u64) -> i32 {
+pub(crate) unsafe extern "C" fn fill(to: *mut c_void, value: i32, bytes: u64, _site: Site) -> i32 {
     error::guarded(|| {
         if bytes == 0 {
             return Ok(());

@@ -90,7 +90,7 @@ fn table() -> Api {
         error_name: error::error_name,
         error_text: error::error_text,
         access,
-        fence,
+        access_copy,
     }
 }
 
@@ -120,6 +120,13 @@ pub(crate) extern "C" fn dynamic_shared() -> *mut c_void {
     DYNAMIC_SHARED.with(|buffer| *buffer)
 }
 
-unsafe extern "C" fn access(_address: *const c_void, _bytes: u64, _kind: u32, _pc: *const c_void) {}
+unsafe extern "C" fn access(
+    _address: *const c_void,
+    _bytes: u64,
+    _kind: u32,
+    _alignment: u32,
+    _pc: *const c_void,
+) {
+}
 
-extern "C" fn fence() {}
+unsafe extern "C" fn access_copy(_to: *const c_void, _from: *const c_void, _bytes: u64, _pc: *const c_void) {}

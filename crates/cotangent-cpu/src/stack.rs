@@ -55,11 +55,6 @@ impl PooledStack {
         let nonzero = |address| NonZeroUsize::new(address).expect("a mapping is never at address zero");
         PooledStack { mapping: nonzero(base), top: nonzero(top), limit: nonzero(base + page) }
     }
-
-    /// Lowest and one past the highest address of the stack.
-    pub(crate) fn range(&self) -> std::ops::Range<usize> {
-        self.limit.get()..self.mapping.get() + STACK_BYTES
-    }
 }
 
 // SAFETY: base and limit lie in one mapping that lives as long as the value, both are multiples of

@@ -58,19 +58,24 @@ enum CotangentCollective : uint32_t {
   COTANGENT_REDUCE_XOR,
 };
 
+// Which variable a symbol is.
+enum CotangentSpace : uint32_t {
+  COTANGENT_SPACE_DEVICE,
+  COTANGENT_SPACE_CONSTANT,
+  COTANGENT_SPACE_MANAGED,
+};
+
 enum CotangentMemory : uint32_t {
   COTANGENT_MEMORY_DEVICE,
   COTANGENT_MEMORY_MANAGED,
   COTANGENT_MEMORY_PINNED,
 };
 
-// One memory access, as the instrumented program reports it.
+// What an instrumented access does. Loads and stores that are atomic count as atomic operations.
 enum CotangentAccess : uint32_t {
   COTANGENT_READ,
   COTANGENT_WRITE,
-  COTANGENT_ATOMIC_READ,
-  COTANGENT_ATOMIC_WRITE,
-  COTANGENT_ATOMIC_UPDATE,
+  COTANGENT_ATOMIC,
 };
 
 // A launch: the configuration, and the functions of the program that run it. `run_thread` runs
@@ -99,6 +104,7 @@ struct CotangentSymbol {
   const void* address;
   uint64_t bytes;
   const char* name;
+  uint32_t space;  // CotangentSpace
   CotangentSymbol* next;
 };
 
@@ -126,12 +132,12 @@ struct CotangentApi {
   // Ends the launch; for `__trap()`. Returns on the host.
   void (*trap)(const char* file, uint32_t line);
 
-  int32_t (*allocate)(void** pointer, uint64_t bytes, uint32_t memory);
-  int32_t (*release)(void* pointer, uint32_t memory);
-  int32_t (*copy)(void* to, const void* from, uint64_t bytes, uint32_t kind);
+  int32_t (*allocate)(void** pointer, uint64_t bytes, uint32_t memory, CotangentSite site);
+  int32_t (*release)(void* pointer, uint32_t memory, CotangentSite site);
+  int32_t (*copy)(void* to, const void* from, uint64_t bytes, uint32_t kind, CotangentSite site);
   int32_t (*copy_2d)(void* to, uint64_t to_pitch, const void* from, uint64_t from_pitch,
-                     uint64_t width, uint64_t height, uint32_t kind);
-  int32_t (*fill)(void* to, int32_t value, uint64_t bytes);
+                     uint64_t width, uint64_t height, uint32_t kind, CotangentSite site);
+  int32_t (*fill)(void* to, int32_t value, uint64_t bytes, CotangentSite site);
   int32_t (*pointer)(CotangentPointer* result, const void* pointer);
   int32_t (*memory_info)(uint64_t* free_bytes, uint64_t* total_bytes);
 
@@ -153,9 +159,11 @@ struct CotangentApi {
   const char* (*error_name)(int32_t error);
   const char* (*error_text)(int32_t error);
 
-  // Checks. `pc` is the return address inside the instrumented program.
-  void (*access)(const void* address, uint64_t bytes, uint32_t kind, const void* pc);
-  void (*fence)();
+  // Checks. `pc` is the return address inside the instrumented program; `alignment` is what the
+  // address must be a multiple of. A fatal finding in a kernel ends the launch, and the call then
+  // does not return.
+  void (*access)(const void* address, uint64_t bytes, uint32_t kind, uint32_t alignment, const void* pc);
+  void (*access_copy)(const void* to, const void* from, uint64_t bytes, const void* pc);
 };
 
 }  // extern "C"

@@ -1,0 +1,55 @@
+// The part of the CPU headers that is compiled once into each program: the builtin variables, and
+// the entry through which the runtime attaches.
+#include "cotangent/cpu.hpp"
+
+#include <assert.h>
+#include <stdlib.h>
+
+__thread uint3 threadIdx COTANGENT_THREAD_LOCAL = {0, 0, 0};
+__thread uint3 blockIdx COTANGENT_THREAD_LOCAL = {0, 0, 0};
+__thread dim3 blockDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
+__thread dim3 gridDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
+
+namespace cotangent {
+
+const CotangentApi* api = nullptr;
+CotangentSymbol* Symbol::first = nullptr;
+
+CotangentDim* enter_block(const CotangentLaunch* launch, CotangentDim block_index) {
+  ::blockIdx = {block_index.x, block_index.y, block_index.z};
+  ::blockDim = dim3(launch->block.x, launch->block.y, launch->block.z);
+  ::gridDim = dim3(launch->grid.x, launch->grid.y, launch->grid.z);
+  static_assert(sizeof(uint3) == sizeof(CotangentDim), "the runtime writes threadIdx as a CotangentDim");
+  return reinterpret_cast<CotangentDim*>(&::threadIdx);
+}
+
+void leave_block() {}
+
+void assertion_failed(const char* expression, const char* file, unsigned line, const char* function) {
+  if (api != nullptr) api->assert_failed(expression, file, line, function);
+  // Still here: this is host code.
+  __assert_fail(expression, file, line, function);
+}
+
+// The runtime's table is there before the program's own static constructors run, because they may
+// allocate memory or launch: its address is in the environment while the program is loaded.
+__attribute__((constructor(101))) static void attach_early() {
+  if (const char* address = getenv("COTANGENT_RUNTIME_TABLE")) {
+    api = reinterpret_cast<const CotangentApi*>(strtoull(address, nullptr, 16));
+  }
+}
+
+}  // namespace cotangent
+
+extern "C" {
+
+// The version of the table that this program was compiled against.
+__attribute__((visibility("default"))) uint32_t cotangent_program_version() { return COTANGENT_ABI_VERSION; }
+
+// Gives the program its runtime; returns the program's device variables.
+__attribute__((visibility("default"))) const CotangentSymbol* cotangent_attach(const CotangentApi* table) {
+  cotangent::api = table;
+  return cotangent::Symbol::first;
+}
+
+}

@@ -1,0 +1,53 @@
+// The current thread of a kernel, as CUDA's builtin variables and as a plain value.
+//
+// threadIdx and the others are variables of the OS thread that runs the block: a block runs wholly
+// on one of them, and the runtime sets threadIdx whenever another thread of the block goes on.
+#pragma once
+
+#include <vector_types.h>
+
+#include "cotangent/abi.h"
+
+// Code of these headers that runs inside a kernel but is not the user's: its accesses are not
+// reported to the checks.
+#define COTANGENT_UNCHECKED __attribute__((no_sanitize("thread")))
+
+// Thin wrappers are always inlined, so that an access in them is found in the user's function.
+#define COTANGENT_INLINE inline __attribute__((always_inline))
+
+// Hidden, so that the compiler can address all of them from one base.
+#define COTANGENT_THREAD_LOCAL __attribute__((visibility("hidden"), tls_model("local-dynamic")))
+
+extern __thread uint3 threadIdx COTANGENT_THREAD_LOCAL;
+extern __thread uint3 blockIdx COTANGENT_THREAD_LOCAL;
+extern __thread dim3 blockDim COTANGENT_THREAD_LOCAL;
+extern __thread dim3 gridDim COTANGENT_THREAD_LOCAL;
+static constexpr int warpSize = 32;
+
+namespace cotangent {
+
+// The runtime's functions; null until the program is attached.
+extern const CotangentApi* api __attribute__((visibility("hidden")));
+
+// The coordinates of a thread as a value, which printed code passes from function to function.
+struct Thread {
+  uint3 threadIdx;
+  uint3 blockIdx;
+  dim3 blockDim;
+  dim3 gridDim;
+};
+
+// The thread that runs now.
+COTANGENT_UNCHECKED inline Thread current_thread() {
+  return Thread{::threadIdx, ::blockIdx, ::blockDim, ::gridDim};
+}
+
+// The dynamic shared memory of the block that runs on this OS thread; always at the same address.
+COTANGENT_UNCHECKED inline void* dynamic_shared() { return api->dynamic_shared(); }
+
+// Where a call stands; used as a default argument, which is evaluated at the caller's place.
+constexpr CotangentSite here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+  return CotangentSite{file, line};
+}
+
+}  // namespace cotangent
