@@ -1,0 +1,4 @@
+// Intrinsics as of compute capability 3.0: the umbrella header has those of all.
+#pragma once
+
+#include "cuda_runtime.h"

@@ -1,0 +1,14 @@
+// half precision, for parsing: the types __half and __half2 and every function
+// on them, declared.
+#pragma once
+
+#include "cotangent/half.h"
+
+COTANGENT_HALF_CLASS(__half, __half2, __half_raw)
+COTANGENT_HALF_FUNCTIONS(__half, __half2)
+COTANGENT_HALF_CONVERSIONS(__half, __half2, half, half2)
+
+typedef __half half;
+typedef __half2 half2;
+typedef __half __nv_half;
+typedef __half2 __nv_half2;
