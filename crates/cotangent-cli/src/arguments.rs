@@ -76,6 +76,7 @@ pub(crate) enum Dialect {
 ///
 /// The exit code is the program's own. A program that a signal ends gives 128 plus the signal's number.
 #[derive(Debug, Args)]
+#[command(override_usage = "cotangent run [OPTIONS] <FILE> [--args WORD…] [-- FLAGS…]")]
 #[command(after_help = "\
 Examples:
   cotangent run program.cu

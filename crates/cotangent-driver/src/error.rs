@@ -40,11 +40,11 @@ pub enum DriverError {
     )]
     NoCacheFolder,
 
-    #[error("cannot {doing} {path}: {source}")]
-    File { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error("cannot {doing} {path}: {reason}")]
+    File { doing: &'static str, path: PathBuf, reason: io::Error },
 
-    #[error("cannot run {tool}: {source}")]
-    Spawn { tool: PathBuf, source: io::Error },
+    #[error("cannot run {tool}: {reason}")]
+    Spawn { tool: PathBuf, reason: io::Error },
 
     /// A compiler read the user's text and rejected it; `message` is what it wrote, places and colours included.
     #[error("{message}")]
@@ -88,12 +88,12 @@ impl DriverError {
     /// For `map_err` on file operations: what was done, and to which path.
     pub(crate) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
-        move |source| Self::File { doing, path, source }
+        move |reason| Self::File { doing, path, reason }
     }
 
     /// For `map_err` on starting a process.
     pub(crate) fn spawn(tool: &Path) -> impl FnOnce(io::Error) -> Self {
         let tool = tool.to_path_buf();
-        move |source| Self::Spawn { tool, source }
+        move |reason| Self::Spawn { tool, reason }
     }
 }

@@ -104,7 +104,7 @@ fn an_unknown_flag_is_refused_with_the_nearest() {
     for (written, meant) in [
         ("--use-fast-math", "-use_fast_math"),
         ("--relaxed-constexpr", "--expt-relaxed-constexpr"),
-        ("--extended-lamda", "--extended-lambda"),
+        ("--extended-lambdas", "--extended-lambda"),
         ("--maxregcount", "-maxrregcount"),
     ] {
         assert_eq!(error(written), FlagError::Unknown { flag: written.into(), nearest: Some(meant) });
