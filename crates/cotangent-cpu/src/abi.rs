@@ -52,6 +52,9 @@ pub(crate) mod barrier {
     pub(crate) const OR: u32 = 3;
 }
 
+/// A `__managed__` variable, among the kinds of `CotangentSpace`.
+pub(crate) const SPACE_MANAGED: u32 = 2;
+
 /// What memory is allocated for.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,16 +87,6 @@ pub struct Launch {
     pub site: Site,
 }
 
-/// A `__device__`, `__constant__` or `__managed__` variable of the program.
-#[repr(C)]
-pub struct Symbol {
-    pub address: *const c_void,
-    pub bytes: u64,
-    pub name: *const c_char,
-    pub space: u32,
-    pub next: *mut Symbol,
-}
-
 /// What the runtime knows about a pointer.
 #[repr(C)]
 pub struct Pointer {
@@ -122,6 +115,7 @@ pub struct Api {
     pub copy: unsafe extern "C" fn(*mut c_void, *const c_void, u64, u32, Site) -> i32,
     pub copy_2d: unsafe extern "C" fn(*mut c_void, u64, *const c_void, u64, u64, u64, u32, Site) -> i32,
     pub fill: unsafe extern "C" fn(*mut c_void, i32, u64, Site) -> i32,
+    pub symbol: unsafe extern "C" fn(*const c_void, u64, *const c_char, u32),
     pub pointer: unsafe extern "C" fn(*mut Pointer, *const c_void) -> i32,
     pub memory_info: unsafe extern "C" fn(*mut u64, *mut u64) -> i32,
 
@@ -173,7 +167,6 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             run_blocks,
             site
         ),
-        offsets!("CotangentSymbol", Symbol, address, bytes, name, space, next),
         offsets!("CotangentPointer", Pointer, kind, reserved, base, bytes),
         offsets!(
             "CotangentApi",
@@ -192,6 +185,7 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             copy,
             copy_2d,
             fill,
+            symbol,
             pointer,
             memory_info,
             stream_create,

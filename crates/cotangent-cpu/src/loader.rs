@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
 
 use crate::abi::{self, Api};
+use crate::report;
 use crate::runtime::{self, Config};
-use crate::{memory, report};
 
 /// The exit code of a program that ended well but about which something was found.
 pub const FINDINGS_EXIT_CODE: i32 = 66;
@@ -47,20 +47,17 @@ pub fn run_program<S: AsRef<OsStr>>(
     unsafe { on_exit(report_at_exit, std::ptr::null_mut()) };
     let library = open(program, api)?;
     let symbol = |name: &'static str| LoadError::Missing { path: program.to_path_buf(), symbol: name };
-    // SAFETY: the names belong to the support code compiled into every program, or are `main`.
-    let (symbols, main) = unsafe {
-        let version: Symbol<unsafe extern "C" fn() -> u32> =
-            library.get(b"cotangent_program_version").map_err(|_| symbol("cotangent_program_version"))?;
-        if version() != abi::ABI_VERSION {
+    // SAFETY: the one belongs to the support code compiled into every program, the other is its `main`.
+    let main = unsafe {
+        let attach: Symbol<unsafe extern "C" fn(*const Api) -> u32> =
+            library.get(b"cotangent_attach").map_err(|_| symbol("cotangent_attach"))?;
+        if attach(api) != abi::ABI_VERSION {
             return Err(LoadError::Version { path: program.to_path_buf() });
         }
-        let attach: Symbol<unsafe extern "C" fn(*const Api) -> *const abi::Symbol> =
-            library.get(b"cotangent_attach").map_err(|_| symbol("cotangent_attach"))?;
         let main: Symbol<unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int> =
             library.get(b"main").map_err(|_| symbol("main"))?;
-        (attach(api), main.into_raw())
+        main.into_raw()
     };
-    register_symbols(symbols);
 
     let arguments = arguments
         .iter()
@@ -92,14 +89,6 @@ fn open(program: &Path, api: &'static Api) -> Result<Library, LoadError> {
         let library = Library::open(Some(&path), RTLD_NOW | RTLD_GLOBAL);
         std::env::remove_var(TABLE_VARIABLE);
         library.map_err(|error| LoadError::Open { path, reason: error.to_string() })
-    }
-}
-
-fn register_symbols(mut symbol: *const abi::Symbol) {
-    // SAFETY: a list of static objects of the program, ended by null.
-    while let Some(node) = unsafe { symbol.as_ref() } {
-        memory::register_variable(node.address as usize, node.bytes as usize);
-        symbol = node.next;
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::sync::Mutex;
 
-use crate::abi::{Memory, Pointer, Site};
+use crate::abi::{Memory, Pointer, SPACE_MANAGED, Site};
 use crate::error::{self, CudaError};
 
 /// Alignment of allocations, as CUDA promises.
@@ -47,9 +47,14 @@ fn find(address: usize) -> Option<(usize, Allocation)> {
     })
 }
 
-/// Registers a `__device__`, `__constant__` or `__managed__` variable.
-pub(crate) fn register_variable(address: usize, bytes: usize) {
-    with_allocations(|all| all.insert(address, Allocation { bytes, memory: Memory::Device, variable: true }));
+/// # Safety
+/// `name` is a string of the loaded program.
+pub(crate) unsafe extern "C" fn symbol(address: *const c_void, bytes: u64, _name: *const c_char, space: u32) {
+    let memory = if space == SPACE_MANAGED { Memory::Managed } else { Memory::Device };
+    let allocation = Allocation { bytes: bytes as usize, memory, variable: true };
+    with_allocations(|all| {
+        all.entry(address as usize).or_insert(allocation);
+    });
 }
 
 fn layout(bytes: usize) -> Option<Layout> {

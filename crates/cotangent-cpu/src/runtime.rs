@@ -72,6 +72,7 @@ fn table() -> Api {
         copy: memory::copy,
         copy_2d: memory::copy_2d,
         fill: memory::fill,
+        symbol: memory::symbol,
         pointer: memory::pointer,
         memory_info: device::memory_info,
         stream_create: event::stream_create,

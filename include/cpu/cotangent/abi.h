@@ -98,16 +98,6 @@ struct CotangentLaunch {
   CotangentSite site;
 };
 
-// A `__device__`, `__constant__` or `__managed__` variable of the program. The nodes form a list
-// that exists before the runtime attaches, because static constructors run first.
-struct CotangentSymbol {
-  const void* address;
-  uint64_t bytes;
-  const char* name;
-  uint32_t space;  // CotangentSpace
-  CotangentSymbol* next;
-};
-
 struct CotangentPointer {
   uint32_t kind;        // CotangentMemory, or ~0u for memory the runtime does not know
   uint32_t reserved;
@@ -138,6 +128,8 @@ struct CotangentApi {
   int32_t (*copy_2d)(void* to, uint64_t to_pitch, const void* from, uint64_t from_pitch,
                      uint64_t width, uint64_t height, uint32_t kind, CotangentSite site);
   int32_t (*fill)(void* to, int32_t value, uint64_t bytes, CotangentSite site);
+  // A `__device__`, `__constant__` or `__managed__` variable; telling it twice changes nothing.
+  void (*symbol)(const void* address, uint64_t bytes, const char* name, uint32_t space);
   int32_t (*pointer)(CotangentPointer* result, const void* pointer);
   int32_t (*memory_info)(uint64_t* free_bytes, uint64_t* total_bytes);
 

@@ -156,15 +156,12 @@ ThreadLaunch<Kernel, false> launch_coroutines(Kernel kernel, dim3 grid, dim3 blo
   return {kernel, {grid, block, shared, stream, site}};
 }
 
-// A `__device__`, `__constant__` or `__managed__` variable, registered for the checks.
+// A `__device__`, `__constant__` or `__managed__` variable, made known to the runtime.
 struct Symbol {
   template <class T>
-  Symbol(const T* address, size_t bytes, const char* name, uint32_t space = COTANGENT_SPACE_DEVICE)
-      : node{address, bytes, name, space, first} {
-    first = &node;
+  Symbol(const T* address, size_t bytes, const char* name, uint32_t space = COTANGENT_SPACE_DEVICE) {
+    if (api != nullptr) api->symbol(address, bytes, name, space);
   }
-  CotangentSymbol node;
-  static CotangentSymbol* first;
 };
 
 }  // namespace cotangent

@@ -10,10 +10,11 @@ __thread uint3 blockIdx COTANGENT_THREAD_LOCAL = {0, 0, 0};
 __thread dim3 blockDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
 __thread dim3 gridDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
 
+extern "C" uint32_t cotangent_attach(const CotangentApi* table);
+
 namespace cotangent {
 
 const CotangentApi* api = nullptr;
-CotangentSymbol* Symbol::first = nullptr;
 
 CotangentDim* enter_block(const CotangentLaunch* launch, CotangentDim block_index) {
   ::blockIdx = {block_index.x, block_index.y, block_index.z};
@@ -35,21 +36,15 @@ void assertion_failed(const char* expression, const char* file, unsigned line, c
 // allocate memory or launch: its address is in the environment while the program is loaded.
 __attribute__((constructor(101))) static void attach_early() {
   if (const char* address = getenv("COTANGENT_RUNTIME_TABLE")) {
-    api = reinterpret_cast<const CotangentApi*>(strtoull(address, nullptr, 16));
+    cotangent_attach(reinterpret_cast<const CotangentApi*>(strtoull(address, nullptr, 16)));
   }
 }
 
 }  // namespace cotangent
 
-extern "C" {
-
-// The version of the table that this program was compiled against.
-__attribute__((visibility("default"))) uint32_t cotangent_program_version() { return COTANGENT_ABI_VERSION; }
-
-// Gives the program its runtime; returns the program's device variables.
-__attribute__((visibility("default"))) const CotangentSymbol* cotangent_attach(const CotangentApi* table) {
-  cotangent::api = table;
-  return cotangent::Symbol::first;
-}
-
+// Gives the program its runtime, if both were made for the same table; returns the version that
+// the program was compiled against.
+extern "C" __attribute__((visibility("default"))) uint32_t cotangent_attach(const CotangentApi* table) {
+  if (table->version == COTANGENT_ABI_VERSION) cotangent::api = table;
+  return COTANGENT_ABI_VERSION;
 }
