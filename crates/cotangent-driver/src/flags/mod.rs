@@ -1,6 +1,6 @@
 //! Reads the user's compiler flags. People hand us the words that they give nvcc; [`read`] turns them into what Clang
 //! wants for parsing, what it wants for compiling for the CPU, and the architectures. What each flag becomes is
-//! data, in [`table`]; a flag that is not there is refused with the nearest one that is.
+//! data, in `table.rs`; a flag that is not there is refused with the nearest one that is.
 //!
 //! The spelling rules are nvcc's: `-flag value` and `-flag=value` for flags with a value, `-Ivalue` too for the
 //! short ones, lists separated by commas unless quoted or escaped.
