@@ -1,1 +1,9 @@
 //! The compiler: Clang's JSON in, source text or diagnostics out.
+//!
+//! Pure: it reads no file, starts no process, asks neither clock nor environment. Whoever calls it does.
+
+pub mod clang;
+pub mod diagnostic;
+pub mod index;
+pub mod ir;
+pub mod source;

@@ -1,0 +1,259 @@
+//! The part of Clang's tree that this compiler reads, as plain data.
+//!
+//! One node type with optional attributes: Clang has some three hundred kinds of nodes, and which attributes one has
+//! is best said where it is lowered.
+
+use std::sync::Arc;
+
+use clang_ast::{Id, SourceLocation, SourceRange};
+use serde::Deserialize;
+
+use crate::source::{Sources, Span};
+
+/// A translation unit as one pass of Clang saw it.
+#[derive(Debug, Default)]
+pub struct Ast {
+    /// The declarations in order.
+    pub declarations: Vec<Node>,
+    /// The files that spans refer to.
+    pub sources: Sources,
+}
+
+/// A node of Clang's tree.
+#[derive(Debug, Default)]
+pub struct Node {
+    /// Clang's identity of it; 0 for none.
+    pub id: NodeId,
+    /// What it is.
+    pub kind: Kind,
+    /// Where it stands; in a macro, where the macro is used.
+    pub span: Span,
+    /// In a macro, where its first and last token stand themselves.
+    pub spelling: Option<Box<Span>>,
+    /// What it holds besides children.
+    pub data: Box<Data>,
+    /// Its children; an absent one is a node of kind `Absent`.
+    pub inner: Vec<Node>,
+}
+
+/// Clang's identity of a node.
+pub type NodeId = Id;
+
+/// Attributes of nodes; which of them are there depends on the kind.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Data {
+    /// The declared or named thing.
+    pub name: Option<Arc<str>>,
+    /// The linker's name of a function or variable.
+    pub mangled_name: Option<Arc<str>>,
+    /// The type of an expression or declaration.
+    #[serde(rename = "type")]
+    pub ty: Option<TypeName>,
+    /// `prvalue`, `lvalue` or `xvalue`.
+    pub value_category: Option<Arc<str>>,
+    /// A literal's value.
+    pub value: Option<Value>,
+    /// An operator's spelling.
+    pub opcode: Option<Arc<str>>,
+    /// `x++`, not `++x`.
+    pub is_postfix: bool,
+    /// What a cast does.
+    pub cast_kind: Option<Arc<str>>,
+    /// What a name refers to.
+    pub referenced_decl: Option<Box<Reference>>,
+    /// What a member expression refers to.
+    pub referenced_member_decl: Option<NodeId>,
+    /// `p->x`, not `s.x`.
+    pub is_arrow: bool,
+    /// `static` or `extern`.
+    pub storage_class: Option<Arc<str>>,
+    /// How a variable is initialised.
+    pub init: Option<Arc<str>>,
+    /// Written with `constexpr`.
+    pub constexpr: bool,
+    /// `if constexpr`.
+    pub is_constexpr: bool,
+    /// The `if` has an `else`.
+    pub has_else: bool,
+    /// The statement has an init statement.
+    pub has_init: bool,
+    /// The statement's condition declares a variable.
+    pub has_var: bool,
+    /// Written by Clang, not by the user.
+    pub is_implicit: bool,
+    /// `default` or nothing.
+    pub explicitly_defaulted: Option<Arc<str>>,
+    /// The signature of the constructor that is called.
+    pub ctor_type: Option<TypeName>,
+    /// The type in which a compound assignment computes.
+    #[serde(rename = "computeLHSType")]
+    pub compute_lhs_type: Option<TypeName>,
+    /// The type of its result before it is stored.
+    pub compute_result_type: Option<TypeName>,
+    /// The operand of `sizeof(type)`.
+    pub arg_type: Option<TypeName>,
+    /// The underlying type of an enumeration.
+    pub fixed_underlying_type: Option<TypeName>,
+    /// `struct`, `class`, `union`.
+    pub tag_used: Option<Arc<str>>,
+    /// The record's fields are here.
+    pub complete_definition: bool,
+    /// Base classes.
+    pub bases: Vec<Base>,
+    /// The field is a bit-field.
+    pub is_bitfield: bool,
+    /// The declaration that this one repeats.
+    pub previous_decl: Option<NodeId>,
+    /// The scope it belongs to, where that is not the one it stands in.
+    pub parent_decl_context_id: Option<NodeId>,
+    /// The field that a constructor initialises.
+    pub any_init: Option<Box<Reference>>,
+    /// The base class that it initialises.
+    pub base_init: Option<TypeName>,
+    /// The type that a template argument or type node names.
+    pub decl: Option<Box<Reference>>,
+    /// An `inline namespace`.
+    pub is_inline: bool,
+    /// The last elements of a partly initialised array.
+    #[serde(skip)]
+    pub array_filler: Vec<Node>,
+    /// Moved into the node by `read`, as are the next three.
+    pub(super) kind: Kind,
+    pub(super) loc: Option<Box<SourceLocation>>,
+    pub(super) range: Option<Box<SourceRange>>,
+    #[serde(rename = "array_filler")]
+    pub(super) raw_filler: Vec<clang_ast::Node<Data>>,
+}
+
+/// What a name refers to, as far as the dump repeats it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reference {
+    /// The declaration.
+    #[serde(default)]
+    pub id: NodeId,
+    /// What it is.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Its name.
+    pub name: Option<Arc<str>>,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub ty: Option<TypeName>,
+}
+
+/// A base class.
+#[derive(Debug, Deserialize)]
+pub struct Base {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub ty: TypeName,
+}
+
+/// A type's spelling, without typedefs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TypeName(pub Arc<str>);
+
+impl<'de> Deserialize<'de> for TypeName {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Raw {
+            qual_type: Arc<str>,
+            desugared_qual_type: Option<Arc<str>>,
+        }
+        let raw = Raw::deserialize(deserializer)?;
+        Ok(TypeName(raw.desugared_qual_type.unwrap_or(raw.qual_type)))
+    }
+}
+
+/// A literal's value: Clang writes text, numbers and truth values.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// `"0.1"`.
+    Text(Arc<str>),
+    /// `97`.
+    Number(i64),
+    /// `true`.
+    Bool(bool),
+}
+
+/// Declares the kinds by Clang's names.
+macro_rules! kinds {
+    ($($kind:ident)*) => {
+        /// The kinds of nodes that are told apart.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Deserialize)]
+        #[allow(missing_docs, reason = "these are Clang's names")]
+        pub enum Kind {
+            $($kind,)*
+            /// A child that is not there.
+            #[default]
+            Absent,
+            /// Any other.
+            #[serde(other)]
+            Other,
+        }
+    };
+}
+
+kinds! {
+    TranslationUnitDecl NamespaceDecl LinkageSpecDecl FunctionDecl FunctionTemplateDecl CXXMethodDecl CXXConstructorDecl
+    CXXDestructorDecl CXXConversionDecl CXXRecordDecl ClassTemplateDecl ClassTemplateSpecializationDecl FieldDecl VarDecl
+    VarTemplateDecl VarTemplateSpecializationDecl ParmVarDecl EnumDecl EnumConstantDecl TypedefDecl TypeAliasDecl
+    UsingDecl UsingDirectiveDecl StaticAssertDecl EmptyDecl BindingDecl DecompositionDecl TemplateArgument
+    CXXCtorInitializer RecordType
+
+    CompoundStmt DeclStmt IfStmt ForStmt WhileStmt DoStmt SwitchStmt CaseStmt DefaultStmt BreakStmt ContinueStmt
+    ReturnStmt NullStmt CXXForRangeStmt AttributedStmt GCCAsmStmt GotoStmt LabelStmt CXXTryStmt
+
+    IntegerLiteral FloatingLiteral CXXBoolLiteralExpr CharacterLiteral StringLiteral CXXNullPtrLiteralExpr GNUNullExpr
+    DeclRefExpr MemberExpr ArraySubscriptExpr UnaryOperator BinaryOperator CompoundAssignOperator ConditionalOperator
+    ImplicitCastExpr CStyleCastExpr CXXStaticCastExpr CXXReinterpretCastExpr CXXConstCastExpr CXXFunctionalCastExpr
+    ParenExpr CallExpr CXXMemberCallExpr CXXOperatorCallExpr CUDAKernelCallExpr CXXConstructExpr CXXTemporaryObjectExpr
+    InitListExpr ImplicitValueInitExpr CXXThisExpr MaterializeTemporaryExpr ExprWithCleanups CXXBindTemporaryExpr
+    CXXDefaultArgExpr CXXDefaultInitExpr LambdaExpr SubstNonTypeTemplateParmExpr ConstantExpr UnaryExprOrTypeTraitExpr
+    CXXScalarValueInitExpr CXXNewExpr CXXDeleteExpr CXXThrowExpr PredefinedExpr UnresolvedLookupExpr
+    CXXUnresolvedConstructExpr OpaqueValueExpr
+
+    CUDAGlobalAttr CUDADeviceAttr CUDAHostAttr CUDASharedAttr CUDAConstantAttr HIPManagedAttr CUDALaunchBoundsAttr
+    AlignedAttr FullComment
+}
+
+impl Node {
+    /// The type's spelling, empty if there is none.
+    pub fn ty(&self) -> &str {
+        self.data.ty.as_ref().map_or("", |ty| &ty.0)
+    }
+
+    /// The name, empty if there is none.
+    pub fn name(&self) -> &str {
+        self.data.name.as_deref().unwrap_or("")
+    }
+
+    /// The operator's spelling, empty if there is none.
+    pub fn opcode(&self) -> &str {
+        self.data.opcode.as_deref().unwrap_or("")
+    }
+
+    /// The children of a kind.
+    pub fn children(&self, kind: Kind) -> impl Iterator<Item = &Node> {
+        self.inner.iter().filter(move |child| child.kind == kind)
+    }
+
+    /// The first child of a kind.
+    pub fn child(&self, kind: Kind) -> Option<&Node> {
+        self.inner.iter().find(|child| child.kind == kind)
+    }
+
+    /// Whether it has a child of that kind.
+    pub fn has(&self, kind: Kind) -> bool {
+        self.child(kind).is_some()
+    }
+
+    /// Whether the expression names a place rather than a value.
+    pub fn is_glvalue(&self) -> bool {
+        matches!(self.data.value_category.as_deref(), Some("lvalue" | "xvalue"))
+    }
+}

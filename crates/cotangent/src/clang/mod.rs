@@ -1,0 +1,12 @@
+//! Clang's tree: the dump sieved, read, and its type spellings parsed.
+//!
+//! Nothing outside this module knows how Clang prints, and nothing in it knows the IR.
+
+mod ast;
+mod read;
+mod sieve;
+pub mod types;
+
+pub use ast::{Ast, Data, Kind, Node, NodeId, Reference, TypeName, Value};
+pub use read::{ReadError, STACK_BYTES, read};
+pub use sieve::{Sieve, is_not_system};

@@ -1,0 +1,125 @@
+//! Reads Clang's JSON dump.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use clang_ast::BareSourceLocation;
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::ast::{Ast, Data, Node};
+use crate::source::{FileId, Sources, Span};
+
+/// How deeply a dump may be nested, in braces and brackets.
+///
+/// Two of them make one level of the tree. Clang's own default allows 256 nested parentheses; sums and `else if`
+/// chains nest further.
+const MAX_DEPTH: usize = 3000;
+
+/// How much stack reading takes at that depth, with room to spare.
+pub const STACK_BYTES: usize = 512 << 20;
+
+/// Why a dump could not be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// It is not what Clang prints.
+    #[error("Clang's dump is not the JSON that clang 19 prints: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It is nested too deeply.
+    #[error("the code is nested more than {} levels deep", MAX_DEPTH / 2)]
+    TooDeep,
+    /// There was nothing to read with.
+    #[error("no thread could be started to read Clang's dump: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// Reads a dump, whole or sieved.
+///
+/// Trees are read, walked and dropped by recursion. Callers that may meet deep ones run on a stack of `STACK_BYTES`.
+pub fn read(json: &[u8]) -> Result<Ast, ReadError> {
+    if depth(json) > MAX_DEPTH {
+        return Err(ReadError::TooDeep);
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    deserializer.disable_recursion_limit();
+    let root: clang_ast::Node<Data> = clang_ast::Node::deserialize(&mut deserializer)?;
+    let mut files = Files::default();
+    let declarations = root.inner.into_iter().map(|node| convert(node, &mut files)).collect();
+    Ok(Ast { declarations, sources: files.sources })
+}
+
+/// The greatest number of open braces and brackets.
+fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0usize);
+    let mut in_string = false;
+    let mut escaped = false;
+    for &byte in json {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[derive(Default)]
+struct Files {
+    sources: Sources,
+    known: HashMap<Arc<str>, FileId>,
+}
+
+impl Files {
+    fn id(&mut self, name: &Arc<str>) -> FileId {
+        if let Some(id) = self.known.get(name) {
+            return *id;
+        }
+        let id = self.sources.add(name);
+        self.known.insert(Arc::clone(name), id);
+        id
+    }
+
+    fn span(&mut self, begin: &BareSourceLocation, end: &BareSourceLocation) -> Span {
+        let file = self.id(&begin.file);
+        let start = u32::try_from(begin.offset).unwrap_or(u32::MAX);
+        let stop = if end.file == begin.file { end.offset + end.tok_len } else { begin.offset + begin.tok_len };
+        Span { file, start, end: u32::try_from(stop).unwrap_or(u32::MAX).max(start) }
+    }
+}
+
+fn convert(node: clang_ast::Node<Data>, files: &mut Files) -> Node {
+    let mut data = Box::new(node.kind);
+    let (mut span, mut spelling) = (Span::NONE, None);
+    if let Some(range) = data.range.take() {
+        if let (Some(begin), Some(end)) = (&range.begin.expansion_loc, &range.end.expansion_loc) {
+            span = files.span(begin, end);
+        }
+        if let (Some(begin), Some(end)) = (&range.begin.spelling_loc, &range.end.spelling_loc) {
+            let spelled = files.span(begin, end);
+            spelling = (spelled != span).then(|| Box::new(spelled));
+        }
+    }
+    let loc = data.loc.take();
+    if span.is_none()
+        && let Some(at) = loc.and_then(|loc| loc.expansion_loc)
+    {
+        span = files.span(&at, &at);
+    }
+    let filler = std::mem::take(&mut data.raw_filler);
+    data.array_filler = filler.into_iter().map(|node| convert(node, files)).collect();
+    let inner = node.inner.into_iter().map(|node| convert(node, files)).collect();
+    Node { id: node.id, kind: data.kind, span, spelling, data, inner }
+}

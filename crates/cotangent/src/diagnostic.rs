@@ -1,0 +1,102 @@
+//! What is wrong with the user's program, as data: a code, a place, a message and a way out.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::source::{Sources, Span};
+
+/// One finding about the user's program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// Its stable code, which names a page of the manual.
+    pub code: Code,
+    /// What is wrong, in one line, starting in lower case.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// What to say under the caret.
+    pub label: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// A stable code with its meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Code {
+    /// As printed: `C0101`.
+    pub id: &'static str,
+    /// What it stands for, as the manual's headline.
+    pub title: &'static str,
+}
+
+/// Declares the codes and the list of all of them.
+macro_rules! codes {
+    ($($name:ident = $id:literal, $title:literal;)*) => {
+        $(
+            #[doc = $title]
+            pub const $name: Code = Code { id: $id, title: $title };
+        )*
+        /// Every code, in order.
+        pub const CODES: &[Code] = &[$($name),*];
+    };
+}
+
+codes! {
+    NOT_FOUND = "C0001", "the requested function is not in the file";
+    AMBIGUOUS = "C0002", "the requested name means several functions";
+    BROKEN_DUMP = "C0003", "Clang's dump could not be read";
+    UNSUPPORTED_TYPE = "C0101", "a type that is not supported";
+    UNSUPPORTED_STATEMENT = "C0102", "a statement that is not supported";
+    UNSUPPORTED_EXPRESSION = "C0103", "an expression that is not supported";
+    UNSUPPORTED_DECLARATION = "C0104", "a declaration that is not supported";
+    NO_BODY = "C0105", "a function without a body";
+    RECURSION = "C0106", "a function that calls itself";
+    UNSUPPORTED_CALL = "C0107", "a call that is not supported";
+    TOO_DEEP = "C0108", "code nested too deeply";
+    INTERNAL = "C0999", "a contradiction inside Cotangent";
+}
+
+impl Diagnostic {
+    /// A diagnostic without a help line.
+    pub fn new(code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Diagnostic {
+        Diagnostic { code, message: message.into(), span, label: label.into(), help: None }
+    }
+
+    /// The same with a way out.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Renders diagnostics for a terminal, with the lines they speak of.
+pub fn render(diagnostics: &[Diagnostic], sources: &Sources, colour: bool) -> String {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        out.push_str(&render_one(diagnostic, sources, &renderer));
+        out.push_str("\n\n");
+    }
+    out
+}
+
+fn render_one(diagnostic: &Diagnostic, sources: &Sources, renderer: &Renderer) -> String {
+    let title = Level::ERROR.primary_title(&*diagnostic.message).id(diagnostic.code.id);
+    let file = sources.files.get(diagnostic.span.file);
+    let mut group = Group::with_title(title);
+    if let Some(file) = file {
+        if let Some(text) = &file.text {
+            let end = (diagnostic.span.end as usize).min(text.len());
+            let start = (diagnostic.span.start as usize).min(end);
+            let annotation = AnnotationKind::Primary.span(start..end).label(&*diagnostic.label);
+            group = group.element(Snippet::source(&**text).path(&*file.name).annotation(annotation));
+        } else {
+            group = group.element(
+                Level::NOTE.message(format!("{} at {}, offset {}", diagnostic.label, file.name, diagnostic.span.start)),
+            );
+        }
+    }
+    if let Some(help) = &diagnostic.help {
+        group = group.element(Level::HELP.message(&**help));
+    }
+    renderer.render(&[group])
+}

@@ -1,0 +1,34 @@
+//! The IR: what a CUDA program is to this compiler.
+//!
+//! A module holds records, variables and functions. A function's body is a tree of statements.
+//! Statements have all the effects, expressions have none, and conversions are explicit; so a pass that reads a
+//! statement sees everything that it does. Trees are owned: a position in the tree is a time of evaluation, and no
+//! node can have two parents.
+//!
+//! What C++ has and the IR has not, because `lower` resolves it: templates, overloading, member functions (functions
+//! with a parameter `self`), constructors (functions, or `Construct`), lambdas (records with a function), references
+//! (pointers that are printed as such), typedefs and enumerations, implicit conversions, `++`, assignments as values,
+//! calls inside expressions (temporaries), blocks inside blocks, shadowed names.
+//!
+//! There is a text form (`text`), which prints and parses, so that passes are tested without Clang; a validator
+//! (`validate`) that states and checks what a well-formed module is; and a `walk` for passes which care about few kinds.
+
+use std::sync::Arc;
+
+mod expr;
+mod module;
+mod stmt;
+mod types;
+
+pub use expr::{Axis, BinaryOp, Builtin, Expr, ExprKind, Place, PlaceKind, Real, UnaryOp};
+pub use module::{
+    Field, Function, FunctionId, Global, GlobalId, GlobalStorage, LaunchBounds, Local, LocalId, Module, Record, Space,
+    Storage,
+};
+pub use stmt::{
+    AtomicOp, BarrierKind, Block, Case, CollectiveOp, For, Launch, LoopTest, OpaqueArg, Scope, Stmt, StmtKind,
+};
+pub use types::{FloatKind, IntKind, PointerType, RecordId, Type};
+
+/// A name in the user's program. Cheap to clone.
+pub type Name = Arc<str>;

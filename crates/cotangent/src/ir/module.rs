@@ -1,0 +1,169 @@
+//! Functions, records and variables outside functions.
+
+use super::Name;
+use super::expr::Expr;
+use super::stmt::Block;
+use super::types::{RecordId, Type};
+use crate::id_type;
+use crate::index::IdVec;
+use crate::source::Span;
+
+id_type!(
+    /// A function of a module.
+    FunctionId
+);
+id_type!(
+    /// A variable outside functions.
+    GlobalId
+);
+id_type!(
+    /// A parameter or local variable of one function.
+    LocalId
+);
+
+/// A program, or the part of it that was asked for: everything its functions mention.
+///
+/// Records stand before those that contain them, functions after those that they call.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Module {
+    /// Structs.
+    pub records: IdVec<RecordId, Record>,
+    /// Variables outside functions.
+    pub globals: IdVec<GlobalId, Global>,
+    /// Functions; callees first.
+    pub functions: IdVec<FunctionId, Function>,
+}
+
+/// A struct: plain fields. Member functions are functions with a first parameter `self`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Record {
+    /// Its name in the output, with namespaces (`geo::Vec_float_3`).
+    pub name: Name,
+    /// The fields in order; a base class is the first field, named `base`.
+    pub fields: Vec<Field>,
+    /// Declared by CUDA's own headers (`float3`, `dim3`) and therefore not printed.
+    pub is_builtin: bool,
+    /// An alignment that was asked for.
+    pub align: Option<u32>,
+    /// Where it stands in the user's text.
+    pub span: Span,
+}
+
+/// A field of a record.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// A variable outside functions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Global {
+    /// Its name, with namespaces.
+    pub name: Name,
+    /// Its type.
+    pub ty: Type,
+    /// Where it lives.
+    pub storage: GlobalStorage,
+    /// Its initial value.
+    pub init: Option<Expr>,
+    /// Where it stands in the user's text.
+    pub span: Span,
+}
+
+/// Where a variable outside functions lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum GlobalStorage {
+    /// `__device__`.
+    Device,
+    /// `__constant__`.
+    Constant,
+    /// `__managed__`.
+    Managed,
+    /// `constexpr`, or `const` with a constant value: usable on both sides.
+    Constexpr,
+    /// An ordinary variable of the host.
+    Host,
+}
+
+/// A function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function {
+    /// Its name in the output, with namespaces; unique in the module.
+    pub name: Name,
+    /// Where it runs and who calls it.
+    pub space: Space,
+    /// The parameters, which are the first locals.
+    pub params: Vec<LocalId>,
+    /// The type of its result.
+    pub result: Type,
+    /// Parameters and local variables.
+    pub locals: IdVec<LocalId, Local>,
+    /// The statements.
+    pub body: Block,
+    /// `__launch_bounds__(threads, blocks)`, of a kernel.
+    pub launch_bounds: Option<LaunchBounds>,
+    /// Where it stands in the user's text.
+    pub span: Span,
+}
+
+/// `__launch_bounds__`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LaunchBounds {
+    /// The most threads a block has.
+    pub max_threads: u32,
+    /// The fewest blocks a multiprocessor should hold.
+    pub min_blocks: Option<u32>,
+}
+
+/// Where a function runs and who calls it. This is part of its identity: host and device code of one
+/// `__host__ __device__` function may differ.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Space {
+    /// `__global__`.
+    Kernel,
+    /// `__device__`.
+    Device,
+    /// On the host.
+    Host,
+}
+
+/// A parameter or local variable.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Local {
+    /// Its name, different from all that are visible where it is declared.
+    pub name: Name,
+    /// Its type.
+    pub ty: Type,
+    /// Where it lives.
+    pub storage: Storage,
+    /// Where it stands in the user's text.
+    pub span: Span,
+}
+
+/// Where a local variable lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Storage {
+    /// In the thread: a register or the stack.
+    Private,
+    /// `__shared__`: one for each block.
+    Shared,
+    /// `extern __shared__ T name[]`: the block's dynamic shared memory. The type is an array of length 0.
+    DynamicShared,
+}
+
+impl Function {
+    /// The name of a local.
+    pub fn local_name(&self, local: LocalId) -> &str {
+        &self.locals[local].name
+    }
+}
+
+impl Module {
+    /// The function of that name.
+    pub fn function(&self, name: &str) -> Option<FunctionId> {
+        self.functions.entries().find(|(_, function)| &*function.name == name).map(|(id, _)| id)
+    }
+}

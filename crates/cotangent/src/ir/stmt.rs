@@ -1,0 +1,341 @@
+//! Statements: everything that has an effect.
+//!
+//! Control is structured, as in the C++ that is read and written; there is no jump but `Break`, `Continue` and `Return`.
+//! Every statement's text says what it does, when it is valid, and what its adjoint is in reverse mode.
+
+use super::Name;
+use super::expr::{BinaryOp, Expr, Place};
+use super::module::{FunctionId, LocalId};
+use crate::source::Span;
+
+/// Statements executed in order.
+pub type Block = Vec<Stmt>;
+
+/// One statement and where it comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stmt {
+    /// What it does.
+    pub kind: StmtKind,
+    /// Where it stands in the user's text.
+    pub span: Span,
+}
+
+/// What a statement does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum StmtKind {
+    /// Begins a local variable's life, with a value or with none; in a loop, anew each time.
+    ///
+    /// # Valid when
+    /// The local is declared once in the function, is no parameter or loop counter, and is used only after this
+    /// statement in this block and those inside. The initial value has the local's type. Shared locals have none.
+    /// # Adjoint
+    /// An assignment of the initial value; the local's adjoint begins at zero where its life ends.
+    Declare { local: LocalId, init: Option<Expr> },
+    /// Stores a value to a place. The value is computed first.
+    ///
+    /// # Valid when
+    /// The types are equal and the place is not an array. Loop counters are not assigned.
+    /// # Adjoint
+    /// `t = d_place; d_place = 0;` then the adjoint of the value with seed `t`.
+    Assign { place: Place, value: Expr },
+    /// Adds to an adjoint. How, plainly or atomically or by a reduction, is decided by a later pass.
+    ///
+    /// # Valid when
+    /// The place is one floating scalar and the value has its type. Only derivatives contain it.
+    /// # Adjoint
+    /// As of `place = place + value`.
+    Accumulate { place: Place, value: Expr },
+    /// Calls a function of the module, and stores its result.
+    ///
+    /// # Valid when
+    /// The arguments have the parameters' types; `into`, if there, the result's type.
+    /// # Adjoint
+    /// A call of the function's pullback.
+    Call { into: Option<Place>, function: FunctionId, args: Vec<Expr> },
+    /// Runs one of two blocks.
+    ///
+    /// # Valid when
+    /// The condition is `Bool`.
+    /// # Adjoint
+    /// The adjoint of the block that ran.
+    If { cond: Expr, then_block: Block, else_block: Block },
+    /// The counted loop `for (T c = from; c TEST to; c = c STEP by) body`.
+    /// `to` and `by` are evaluated anew in each iteration, as in C++.
+    ///
+    /// # Valid when
+    /// The counter is a local of arithmetic or pointer type declared by this statement alone, never assigned in the
+    /// body and never pointed to for a store; `from` and `to` have its type.
+    /// `to` and `by` may use the counter. The test is a comparison. The step is `Add`, `Subtract`, `Multiply`,
+    /// `Divide`, `ShiftLeft` or `ShiftRight`, or `Offset` for a pointer.
+    /// # Adjoint
+    /// The body's adjoint in the opposite order.
+    For(Box<For>),
+    /// A loop that runs while a condition holds, tested before or after each iteration.
+    ///
+    /// # Valid when
+    /// The condition is `Bool`.
+    /// # Adjoint
+    /// The body's adjoint as often as it ran.
+    While { cond: Expr, body: Block, test: LoopTest },
+    /// Jumps to the case of a value, and falls through to those after it.
+    ///
+    /// # Valid when
+    /// The value is an integer; the cases' values are distinct; at most one case is the default.
+    /// # Adjoint
+    /// The adjoints of the cases that ran, last first.
+    Switch { value: Expr, cases: Vec<Case> },
+    /// Leaves the innermost loop or switch.
+    ///
+    /// # Valid when
+    /// There is one.
+    /// # Adjoint
+    /// None; where it happened is remembered.
+    Break,
+    /// Goes on with the next iteration of the innermost loop.
+    ///
+    /// # Valid when
+    /// There is one.
+    /// # Adjoint
+    /// None; where it happened is remembered.
+    Continue,
+    /// Leaves the function, with a value if it has a result.
+    ///
+    /// # Valid when
+    /// The value has the function's result type.
+    /// # Adjoint
+    /// The value's, with the result's seed; then what precedes the return.
+    Return(Option<Expr>),
+    /// Waits for the other threads of the block or warp, or orders memory.
+    ///
+    /// # Valid when
+    /// In device code. `argument` is the mask of `Warp` and the predicate of the counting forms, of type `int`
+    /// (`unsigned int` for a mask); only the counting forms have a result, of type `int`.
+    /// # Adjoint
+    /// The same barrier.
+    Barrier { kind: BarrierKind, argument: Option<Expr>, into: Option<Place> },
+    /// Reads, changes and writes a place as one step; the old value is the result.
+    ///
+    /// # Valid when
+    /// In device code; the place is a scalar of 32 or 64 bits, `value` has its type, and so has `compare`, which only
+    /// `CompareAndSwap` has.
+    /// # Adjoint
+    /// `Add` and `Subtract` without a result: the value's adjoint is read from the place's.
+    Atomic { op: AtomicOp, scope: Scope, place: Place, value: Expr, compare: Option<Expr>, into: Option<Place> },
+    /// Exchanges values among the threads of a warp.
+    ///
+    /// # Valid when
+    /// In device code; the mask is `unsigned int`; the arguments are those of the CUDA function after the mask.
+    /// # Adjoint
+    /// The transposed exchange.
+    Collective { op: CollectiveOp, mask: Option<Expr>, args: Vec<Expr>, into: Option<Place> },
+    /// Launches a kernel.
+    ///
+    /// # Valid when
+    /// In host code; the function is a kernel and the arguments have its parameters' types. `grid` and `block` are
+    /// three extents each, `unsigned int`; the shared size is `unsigned long`.
+    /// # Adjoint
+    /// A launch of the kernel's pullback with the same configuration.
+    Launch(Box<Launch>),
+    /// Calls a function of the CUDA runtime, by its name in the table of `rules`.
+    ///
+    /// # Valid when
+    /// In host code, and the table has the name.
+    /// # Adjoint
+    /// By the call's class in the table.
+    Runtime { call: Name, args: Vec<Expr>, into: Option<Place> },
+    /// Appends a value to a record that the reverse sweep will read backwards.
+    ///
+    /// # Valid when
+    /// `record` is a local that holds a record. Only derivatives contain it.
+    /// # Adjoint
+    /// None: derivatives of derivatives record anew.
+    Push { record: LocalId, value: Expr },
+    /// Takes the last value back.
+    ///
+    /// # Valid when
+    /// As `Push`; the place has the type of what was pushed.
+    /// # Adjoint
+    /// None.
+    Pop { record: LocalId, into: Place },
+    /// Calls a function whose body is not known and which changes no memory of the program: `printf`, `__trap`, `clock`.
+    ///
+    /// # Valid when
+    /// The table in `rules` has the name.
+    /// # Adjoint
+    /// None; it is repeated only in the forward sweep.
+    Opaque { callee: Name, args: Vec<OpaqueArg>, into: Option<Place> },
+}
+
+/// `for (T counter = from; counter TEST to; counter = counter STEP by) body`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct For {
+    /// The variable that counts.
+    pub counter: LocalId,
+    /// Its first value.
+    pub from: Expr,
+    /// The comparison that lets another iteration run.
+    pub test: BinaryOp,
+    /// What the counter is compared with.
+    pub to: Expr,
+    /// How the counter changes.
+    pub step: BinaryOp,
+    /// By how much. For a shift it has any integer type, for `Offset` too, else the counter's.
+    pub by: Expr,
+    /// What runs in each iteration.
+    pub body: Block,
+}
+
+/// A kernel, its configuration and its arguments.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Launch {
+    /// What is launched.
+    pub kernel: FunctionId,
+    /// Blocks in x, y and z.
+    pub grid: [Expr; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [Expr; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: Option<Expr>,
+    /// The stream.
+    pub stream: Option<Expr>,
+    /// The kernel's arguments.
+    pub args: Vec<Expr>,
+}
+
+/// When a `While` tests its condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoopTest {
+    /// `while (cond) body`.
+    Before,
+    /// `do body while (cond)`.
+    After,
+}
+
+/// One entry of a `Switch`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Case {
+    /// The values that jump here.
+    pub values: Vec<i128>,
+    /// Whether all other values jump here.
+    pub is_default: bool,
+    /// What runs; the next case follows unless it ends in `Break`.
+    pub body: Block,
+}
+
+/// Kinds of barriers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BarrierKind {
+    /// `__syncthreads()`.
+    Block,
+    /// `__syncthreads_count(p)`.
+    BlockCount,
+    /// `__syncthreads_and(p)`.
+    BlockAnd,
+    /// `__syncthreads_or(p)`.
+    BlockOr,
+    /// `__syncwarp(mask)`.
+    Warp,
+    /// `__threadfence()`.
+    Fence,
+    /// `__threadfence_block()`.
+    FenceBlock,
+    /// `__threadfence_system()`.
+    FenceSystem,
+}
+
+/// Atomic operations.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtomicOp {
+    /// `atomicAdd`.
+    Add,
+    /// `atomicSub`.
+    Subtract,
+    /// `atomicExch`.
+    Exchange,
+    /// `atomicMin`.
+    Min,
+    /// `atomicMax`.
+    Max,
+    /// `atomicAnd`.
+    And,
+    /// `atomicOr`.
+    Or,
+    /// `atomicXor`.
+    Xor,
+    /// `atomicInc`.
+    Increment,
+    /// `atomicDec`.
+    Decrement,
+    /// `atomicCAS`.
+    CompareAndSwap,
+}
+
+/// Which threads see an atomic as one step.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scope {
+    /// All threads of the device: the plain form.
+    Device,
+    /// The `_block` form.
+    Block,
+    /// The `_system` form.
+    System,
+}
+
+/// Exchanges within a warp.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CollectiveOp {
+    /// `__shfl_sync`.
+    Shuffle,
+    /// `__shfl_up_sync`.
+    ShuffleUp,
+    /// `__shfl_down_sync`.
+    ShuffleDown,
+    /// `__shfl_xor_sync`.
+    ShuffleXor,
+    /// `__ballot_sync`.
+    Ballot,
+    /// `__any_sync`.
+    Any,
+    /// `__all_sync`.
+    All,
+    /// `__match_any_sync`.
+    MatchAny,
+    /// `__match_all_sync`.
+    MatchAll,
+    /// `__reduce_add_sync`.
+    ReduceAdd,
+    /// `__reduce_min_sync`.
+    ReduceMin,
+    /// `__reduce_max_sync`.
+    ReduceMax,
+    /// `__reduce_and_sync`.
+    ReduceAnd,
+    /// `__reduce_or_sync`.
+    ReduceOr,
+    /// `__reduce_xor_sync`.
+    ReduceXor,
+    /// `__activemask`; it has no mask argument.
+    ActiveMask,
+}
+
+/// An argument of an opaque call.
+#[derive(Clone, PartialEq, Debug)]
+pub enum OpaqueArg {
+    /// A value.
+    Value(Expr),
+    /// A string literal, unescaped.
+    Text(Name),
+}
+
+impl Stmt {
+    /// A statement without a span.
+    pub fn new(kind: StmtKind) -> Stmt {
+        Stmt { kind, span: Span::NONE }
+    }
+
+    /// The same statement at a place in the user's text.
+    pub fn at(mut self, span: Span) -> Stmt {
+        self.span = span;
+        self
+    }
+}
