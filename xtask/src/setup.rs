@@ -74,12 +74,7 @@ fn system_packages(environment: &Environment) -> Result<()> {
     ensure!(is_root(), "installing system packages needs root; run: {by_hand}");
     run("updating the list of packages", Command::new("apt-get").args(["update", "-qq"]))?;
     let mut install = Command::new("apt-get");
-    install.env("DEBIAN_FRONTEND", "noninteractive").args([
-        "install",
-        "-y",
-        "-qq",
-        "--no-install-recommends",
-    ]);
+    install.env("DEBIAN_FRONTEND", "noninteractive").args(["install", "-y", "-qq", "--no-install-recommends"]);
     run(&format!("installing {}", missing.join(" ")), install.args(&missing)).context(by_hand)
 }
 
@@ -152,8 +147,7 @@ fn is_root() -> bool {
 
 fn run(what: &str, command: &mut Command) -> Result<()> {
     eprintln!("setup: {what}");
-    let status =
-        command.stdin(Stdio::null()).status().with_context(|| format!("cannot start {command:?}"))?;
+    let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot start {command:?}"))?;
     if !status.success() {
         bail!("{what} failed ({status}): {command:?}");
     }

@@ -83,8 +83,7 @@ fn compile_all(
                 output: &output,
             };
             let result = compile(nvcc, &request).map_err(|error| error.to_string());
-            let result =
-                result.and_then(|_| std::fs::write(mark(file), "").map_err(|error| error.to_string()));
+            let result = result.and_then(|_| std::fs::write(mark(file), "").map_err(|error| error.to_string()));
             eprintln!(
                 "[{:>3}/{}] {}{}",
                 index + 1,

@@ -66,7 +66,8 @@ fn cpp_library(environment: &Environment) -> Finding {
     match Tools::find(environment.clone()).map(|tools| can_compile(&tools, "#include <vector>\n#include <cmath>\n")) {
         Ok(Ok(())) => Finding::Found("its headers can be read".to_owned()),
         Ok(Err(_)) => Finding::Missing(
-            "Clang cannot read <vector>\nInstall it: sudo apt-get install libstdc++-12-dev   (or your system's like)".to_owned(),
+            "Clang cannot read <vector>\nInstall it: sudo apt-get install libstdc++-12-dev   (or your system's like)"
+                .to_owned(),
         ),
         Err(_) => Finding::Absent("not tried without Clang".to_owned()),
     }
@@ -74,9 +75,7 @@ fn cpp_library(environment: &Environment) -> Finding {
 
 fn cache(environment: &Environment) -> Finding {
     match Headers::materialise(environment) {
-        Ok(headers) => {
-            Finding::Found(headers.root().parent().unwrap_or(headers.root()).display().to_string())
-        }
+        Ok(headers) => Finding::Found(headers.root().parent().unwrap_or(headers.root()).display().to_string()),
         Err(error) => Finding::Missing(format!("{error}\nName another: COTANGENT_CACHE=/some/folder")),
     }
 }
@@ -96,9 +95,7 @@ fn cuda_headers(environment: &Environment) -> Finding {
     let found = candidates.into_iter().flatten().find_map(|path| Some((path, toolkit_version(path).ok()?)));
     match found {
         Some((path, version)) => Finding::Found(format!("{version} ({}), for --cuda-path", path.display())),
-        None => Finding::Absent(
-            "not needed; Cotangent brings its own, and --cuda-path DIR uses others".to_owned(),
-        ),
+        None => Finding::Absent("not needed; Cotangent brings its own, and --cuda-path DIR uses others".to_owned()),
     }
 }
 
@@ -109,9 +106,7 @@ fn gpu(environment: &Environment) -> Finding {
     }
     let lines: Vec<String> = gpus
         .iter()
-        .map(|gpu| {
-            format!("{}, compute capability {}, driver {}", gpu.name, gpu.compute_capability, gpu.driver)
-        })
+        .map(|gpu| format!("{}, compute capability {}, driver {}", gpu.name, gpu.compute_capability, gpu.driver))
         .collect();
     Finding::Found(lines.join("\n"))
 }

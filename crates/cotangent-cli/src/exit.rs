@@ -14,12 +14,9 @@ pub(crate) const ENVIRONMENT: u8 = 3;
 
 /// The exit code that goes with an error.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
-    let driver = match error.downcast_ref::<Failure>() {
-        Some(Failure::Diagnostics(_)) => return PROGRAM,
-        Some(Failure::Driver(error)) => Some(error),
-        None => error.downcast_ref::<DriverError>(),
-    };
-    match driver.map(DriverError::blame) {
+    let failure = error.downcast_ref::<Failure>().map(Failure::blame);
+    let blame = failure.or_else(|| error.downcast_ref::<DriverError>().map(DriverError::blame));
+    match blame {
         Some(Blame::Program) => PROGRAM,
         Some(Blame::Usage) => USAGE,
         Some(Blame::Environment) | None => ENVIRONMENT,

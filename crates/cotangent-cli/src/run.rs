@@ -25,8 +25,7 @@ pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
     build(options, &flags, &tools, &shared_object, terminal)?;
 
     let this_command = std::env::current_exe().context("cannot find this command's own file")?;
-    let configuration =
-        exec::Configuration { check: options.check, seed: options.seed, threads: options.threads };
+    let configuration = exec::Configuration { check: options.check, seed: options.seed, threads: options.threads };
     let status = Command::new(&this_command)
         .arg(exec::NAME)
         .args(configuration.to_words())
@@ -38,13 +37,7 @@ pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
     Ok(exit_code(status, options.check, terminal))
 }
 
-fn build(
-    options: &Run,
-    flags: &ParseFlags,
-    tools: &Tools,
-    shared_object: &Path,
-    terminal: &Terminal,
-) -> Result<()> {
+fn build(options: &Run, flags: &ParseFlags, tools: &Tools, shared_object: &Path, terminal: &Terminal) -> Result<()> {
     let cuda_path = options.reading.cuda_path.as_deref();
     let input = Input { file: &options.file, flags, cuda_path, colour: terminal.colour };
     let name = options.file.display();

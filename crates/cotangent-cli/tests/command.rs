@@ -35,22 +35,16 @@ int main(int count, char** words) {
 
 #[test]
 fn run_gives_each_word_to_whom_it_belongs() {
-    let output =
-        cotangent(ARGUMENTS, &["run", "program.cu", "--args", "-x", "--check", "a b", "--", "-DVALUE=40"]);
+    let output = cotangent(ARGUMENTS, &["run", "program.cu", "--args", "-x", "--check", "a b", "--", "-DVALUE=40"]);
     assert_eq!(stdout(&output), "[-x]\n[--check]\n[a b]\n", "{}", stderr(&output));
     assert_eq!(output.status.code(), Some(43), "the program's own exit code");
 }
 
 #[test]
 fn run_names_the_signal_and_suggests_the_checks() {
-    let output =
-        cotangent("int main() { *(volatile int*)16 = 1; }\n", &["run", "program.cu"]);
+    let output = cotangent("int main() { *(volatile int*)16 = 1; }\n", &["run", "program.cu"]);
     assert_eq!(output.status.code(), Some(128 + 11));
-    assert!(
-        stderr(&output).contains("SIGSEGV") && stderr(&output).contains("--check"),
-        "{}",
-        stderr(&output)
-    );
+    assert!(stderr(&output).contains("SIGSEGV") && stderr(&output).contains("--check"), "{}", stderr(&output));
 }
 
 #[test]

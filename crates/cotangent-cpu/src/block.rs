@@ -240,10 +240,7 @@ impl Block {
         for (thread, slot) in self.slots.iter().enumerate() {
             let Some((wait, site)) = slot.waiting else { continue };
             let place = self.place(thread as u32, wait_name(wait), site, 1);
-            match places
-                .iter_mut()
-                .find(|p| p.line == place.line && p.file == place.file && p.what == place.what)
-            {
+            match places.iter_mut().find(|p| p.line == place.line && p.file == place.file && p.what == place.what) {
                 Some(known) => known.count += 1,
                 None => places.push(place),
             }
@@ -306,10 +303,7 @@ pub(crate) unsafe fn run_loop(block: *mut Block, first: u64, count: u64) -> Resu
 }
 
 /// Starts and resumes coroutines until all threads have returned or the launch has failed.
-unsafe fn schedule(
-    block: *mut Block,
-    body: impl Fn(&Yielder<(), ()>) + Copy + 'static,
-) -> Result<(), Box<Failure>> {
+unsafe fn schedule(block: *mut Block, body: impl Fn(&Yielder<(), ()>) + Copy + 'static) -> Result<(), Box<Failure>> {
     let mut first = true;
     loop {
         // SAFETY: no coroutine runs between two calls of `resume`, so this is the only borrow.
@@ -423,13 +417,7 @@ pub(crate) unsafe fn fail(block: *mut Block, failure: Failure) -> ! {
 ///
 /// # Safety
 /// As for [`fail`].
-pub(crate) unsafe fn barrier(
-    block: *mut Block,
-    kind: u32,
-    predicate: bool,
-    file: *const c_char,
-    line: u32,
-) -> i32 {
+pub(crate) unsafe fn barrier(block: *mut Block, kind: u32, predicate: bool, file: *const c_char, line: u32) -> i32 {
     // SAFETY: per the contract; the borrow ends before the switch.
     let state = unsafe { &mut *block };
     let site = Site { file, line };

@@ -103,7 +103,5 @@ pub(crate) fn same_site(a: Site, b: Site) -> bool {
     // SAFETY: as in `file_name`; null compares by address alone.
     a.line == b.line
         && (a.file == b.file
-            || (!a.file.is_null()
-                && !b.file.is_null()
-                && unsafe { CStr::from_ptr(a.file) == CStr::from_ptr(b.file) }))
+            || (!a.file.is_null() && !b.file.is_null() && unsafe { CStr::from_ptr(a.file) == CStr::from_ptr(b.file) }))
 }

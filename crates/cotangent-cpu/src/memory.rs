@@ -64,12 +64,7 @@ fn layout(bytes: usize) -> Option<Layout> {
 /// # Safety
 /// `pointer` is null or points to a pointer. The same goes for the pointers given to the other
 /// functions of this file: they are the user's, and are valid as CUDA requires.
-pub(crate) unsafe extern "C" fn allocate(
-    pointer: *mut *mut c_void,
-    bytes: u64,
-    memory: u32,
-    _site: Site,
-) -> i32 {
+pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, memory: u32, _site: Site) -> i32 {
     error::guarded(|| {
         let memory = Memory::from_raw(memory).ok_or(CudaError::INVALID_VALUE)?;
         if pointer.is_null() {
@@ -134,10 +129,7 @@ fn side((address, bytes): (*const c_void, usize), device: bool) -> Result<(), Cu
 /// Checks both ends of a copy, each with its extent in bytes, against the copy's kind.
 fn check_copy(to: (*const c_void, usize), from: (*const c_void, usize), kind: u32) -> Result<(), CudaError> {
     let is_device = |address: *const c_void| {
-        matches!(
-            find(address as usize),
-            Some((_, Allocation { memory: Memory::Device | Memory::Managed, .. }))
-        )
+        matches!(find(address as usize), Some((_, Allocation { memory: Memory::Device | Memory::Managed, .. })))
     };
     let (to_device, from_device) = match kind {
         kind::HOST_TO_HOST => (false, false),
@@ -154,13 +146,7 @@ fn check_copy(to: (*const c_void, usize), from: (*const c_void, usize), kind: u3
     side(from, from_device)
 }
 
-pub(crate) unsafe extern "C" fn copy(
-    to: *mut c_void,
-    from: *const c_void,
-    bytes: u64,
-    kind: u32,
-    _site: Site,
-) -> i32 {
+pub(crate) unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, bytes: u64, kind: u32, _site: Site) -> i32 {
     error::guarded(|| {
         let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
         if bytes == 0 {

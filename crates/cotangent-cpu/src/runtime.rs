@@ -121,13 +121,6 @@ pub(crate) extern "C" fn dynamic_shared() -> *mut c_void {
     DYNAMIC_SHARED.with(|buffer| *buffer)
 }
 
-unsafe extern "C" fn access(
-    _address: *const c_void,
-    _bytes: u64,
-    _kind: u32,
-    _alignment: u32,
-    _pc: *const c_void,
-) {
-}
+unsafe extern "C" fn access(_address: *const c_void, _bytes: u64, _kind: u32, _alignment: u32, _pc: *const c_void) {}
 
 unsafe extern "C" fn access_copy(_to: *const c_void, _from: *const c_void, _bytes: u64, _pc: *const c_void) {}

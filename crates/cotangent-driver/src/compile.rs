@@ -38,8 +38,7 @@ pub struct Overlay {
 /// For all code. Products and sums are not contracted, so that the direct and the printed form of a program give the
 /// same bits whatever the optimizer makes of their shape. CUDA code reads `float` data through `float4` pointers as
 /// a matter of course, and nvcc lets it.
-const ALWAYS: &[&str] =
-    &["-std=gnu++17", "-O2", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-pthread"];
+const ALWAYS: &[&str] = &["-std=gnu++17", "-O2", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-pthread"];
 
 /// For code whose accesses are checked: the calls that the thread sanitizer inserts, without its runtime, which we
 /// replace. Line tables turn their return addresses into places.
@@ -58,8 +57,7 @@ const CHECK_MACRO: &str = "-DCOTANGENT_CHECK=1";
 /// Compiles and links. Clang's complaints about the text come back as [`DriverError::Rejected`].
 pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverError> {
     let headers = Headers::materialise(&tools.environment)?;
-    let scratch =
-        tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
+    let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
     let support = support_object(tools, &headers, request.check)?;
 
     let object = scratch.path().join("program.o");
@@ -68,20 +66,13 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
         command.args(CHECKED).arg(CHECK_MACRO);
     }
     command.arg("-ivfsoverlay").arg(write_overlay(scratch.path(), request.texts)?);
-    command
-        .args(["-include", "cuda_runtime.h"])
-        .args(&request.flags.clang_args)
-        .args(&request.flags.cpu_args);
+    command.args(["-include", "cuda_runtime.h"]).args(&request.flags.clang_args).args(&request.flags.cpu_args);
     // Warnings are for the compiler that builds the program for the GPU; behind the user's flags, to win over them.
     command.args(["-w", "-c", "-o"]).arg(&object).arg(as_argument(request.file));
     run(tools, &mut command)?;
 
     let mut link = Command::new(&tools.clang.path);
-    link.arg("-shared")
-        .arg("-o")
-        .arg(request.output)
-        .args([&object, &support])
-        .args(&request.flags.link_args);
+    link.arg("-shared").arg("-o").arg(request.output).args([&object, &support]).args(&request.flags.link_args);
     run(tools, &mut link)
 }
 

@@ -24,8 +24,7 @@ pub struct Environment {
 impl Environment {
     /// Of this process.
     pub fn of_process() -> Self {
-        let variable =
-            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let cache = variable("COTANGENT_CACHE")
             .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("cotangent")))
             .or_else(|| variable("HOME").map(|folder| folder.join(".cache").join("cotangent")));

@@ -10,10 +10,7 @@ use crate::flags::FlagError;
 /// text that Clang itself rejects, whose message is Clang's own ([`DriverError::Rejected`]).
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
-    #[error(
-        "no Clang was found\n  Cotangent reads CUDA with Clang 19. Install it: {}",
-        crate::tools::INSTALL_CLANG
-    )]
+    #[error("no Clang was found\n  Cotangent reads CUDA with Clang 19. Install it: {}", crate::tools::INSTALL_CLANG)]
     ClangMissing,
 
     #[error(
@@ -35,9 +32,7 @@ pub enum DriverError {
     )]
     ToolkitTooNew { path: PathBuf, version: String },
 
-    #[error(
-        "the home folder is unknown, so there is no place for the cache\n  Name one: COTANGENT_CACHE=/some/folder"
-    )]
+    #[error("the home folder is unknown, so there is no place for the cache\n  Name one: COTANGENT_CACHE=/some/folder")]
     NoCacheFolder,
 
     #[error("cannot {doing} {path}: {reason}")]

@@ -140,8 +140,8 @@ ptxas info    : Used 10 registers, used 0 barriers
 
     /// Compiles a text with the real nvcc.
     fn compile_text(text: &str, product: Product) -> Result<Vec<KernelFacts>, DriverError> {
-        let nvcc = crate::tools::find_nvcc(&Environment::of_process())
-            .expect("nvcc is installed by `cargo xtask setup`");
+        let nvcc =
+            crate::tools::find_nvcc(&Environment::of_process()).expect("nvcc is installed by `cargo xtask setup`");
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("k.cu");
         std::fs::write(&file, text).unwrap();
@@ -162,8 +162,7 @@ ptxas info    : Used 10 registers, used 0 barriers
 
     #[test]
     fn nvcc_reports_errors_and_warnings() {
-        let error =
-            compile_text("__global__ void k(float* p) { p = missing; }", Product::Fatbin).unwrap_err();
+        let error = compile_text("__global__ void k(float* p) { p = missing; }", Product::Fatbin).unwrap_err();
         assert!(error.to_string().contains("\"missing\" is undefined"), "{error}");
         // Only the host part of the compilation sees this one.
         let error = compile_text("int f() { int unused; return 0; }", Product::Object).unwrap_err();

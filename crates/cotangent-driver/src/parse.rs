@@ -34,20 +34,12 @@ const NEWEST_ARCH: Arch = Arch { number: 90, suffix: Some('a') };
 
 /// Parses, and gives the dump to `sink` piece by piece as Clang writes it: it may be hundreds of megabytes. If
 /// Clang finds an error in the text, that is the result, whatever the sink has seen.
-pub fn dump(
-    tools: &Tools,
-    request: &ParseRequest<'_>,
-    sink: &mut dyn FnMut(&[u8]),
-) -> Result<(), DriverError> {
+pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8])) -> Result<(), DriverError> {
     let mut command = Command::new(&tools.clang.path);
     command.args(arguments(tools, request)?).args(["-Xclang", "-ast-dump=json"]);
     let spawn_error = DriverError::spawn(&tools.clang.path);
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(spawn_error)?;
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(spawn_error)?;
     let mut stdout = child.stdout.take().expect("it is piped");
     let mut stderr = child.stderr.take().expect("it is piped");
     let (streamed, message) = std::thread::scope(|scope| {
@@ -154,10 +146,6 @@ fn check_toolkit(path: &Path) -> Result<(), DriverError> {
 
 /// A path as a word that cannot be taken for a flag.
 pub(crate) fn as_argument(path: &Path) -> String {
-    let path = if path.to_string_lossy().starts_with('-') {
-        PathBuf::from(".").join(path)
-    } else {
-        path.to_path_buf()
-    };
+    let path = if path.to_string_lossy().starts_with('-') { PathBuf::from(".").join(path) } else { path.to_path_buf() };
     path.display().to_string()
 }

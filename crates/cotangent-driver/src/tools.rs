@@ -67,9 +67,8 @@ pub fn find_clang(environment: &Environment) -> Result<Clang, DriverError> {
             .or_else(|| environment.find_in_path("clang++"))
             .ok_or(DriverError::ClangMissing)?,
     };
-    let text = first_output(Command::new(&path).arg("--version")).ok_or_else(|| {
-        DriverError::ClangVersion { path: path.clone(), found: "not a program that runs".into() }
-    })?;
+    let text = first_output(Command::new(&path).arg("--version"))
+        .ok_or_else(|| DriverError::ClangVersion { path: path.clone(), found: "not a program that runs".into() })?;
     let first_line = text.lines().next().unwrap_or_default();
     match clang_version(first_line) {
         Some(version) if major(&version) == Some(CLANG_MAJOR) && !first_line.starts_with("Apple") => {
@@ -124,10 +123,7 @@ pub fn toolkit_version(path: &Path) -> Result<String, DriverError> {
         .lines()
         .find_map(|line| line.strip_prefix("#define CUDA_VERSION"))
         .and_then(|rest| rest.trim().parse::<u32>().ok())
-        .ok_or(DriverError::NotAToolkit {
-            path: path.to_path_buf(),
-            missing: "CUDA_VERSION in include/cuda.h",
-        })?;
+        .ok_or(DriverError::NotAToolkit { path: path.to_path_buf(), missing: "CUDA_VERSION in include/cuda.h" })?;
     Ok(format!("{}.{}", number / 1000, number % 1000 / 10))
 }
 

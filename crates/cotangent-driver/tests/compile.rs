@@ -14,11 +14,8 @@ struct Project {
 impl Project {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(
-            folder.path().join("program.cu"),
-            "#error the text on disk is not the one to compile\n",
-        )
-        .unwrap();
+        std::fs::write(folder.path().join("program.cu"), "#error the text on disk is not the one to compile\n")
+            .unwrap();
         std::fs::write(folder.path().join("beside.h"), "#define BESIDE 1\n").unwrap();
         Self { folder }
     }
@@ -62,10 +59,7 @@ fn our_text_is_compiled_under_the_users_name() {
 fn errors_are_at_the_users_lines() {
     let error = Project::new().compile("int main() {\n  return\n    missing;\n}\n", "", false).unwrap_err();
     assert_eq!(error.blame(), Blame::Program);
-    assert!(
-        error.to_string().contains("program.cu:3:5: error: use of undeclared identifier 'missing'"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("program.cu:3:5: error: use of undeclared identifier 'missing'"), "{error}");
 }
 
 #[test]

@@ -70,9 +70,8 @@ fn an_error_of_clang_stops_with_its_message() {
 
 #[test]
 fn a_toolkits_own_headers_can_be_used() {
-    let text = format!(
-        "#include <curand_kernel.h>\n__device__ void f(curandState* s) {{ curand_uniform(s); }}\n{LAUNCH}"
-    );
+    let text =
+        format!("#include <curand_kernel.h>\n__device__ void f(curandState* s) {{ curand_uniform(s); }}\n{LAUNCH}");
     for pass in [Pass::Host, Pass::Device] {
         let dump = parse(&text, pass, "", Some(&toolkit())).unwrap();
         assert!(dump.contains("CUDAKernelCallExpr") && dump.contains("curandStateXORWOW"), "{pass:?}");

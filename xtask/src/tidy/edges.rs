@@ -84,24 +84,15 @@ mod tests {
 
     #[test]
     fn allowed_edges_pass() {
-        assert_eq!(
-            messages("lower/expr.rs", "use crate::{clang, ir::Expr, source::Span}; use super::types;"),
-            [""; 0]
-        );
-        assert_eq!(
-            messages("ir/mod.rs", "mod walk; use walk::each; use std::collections::BTreeMap;"),
-            [""; 0]
-        );
+        assert_eq!(messages("lower/expr.rs", "use crate::{clang, ir::Expr, source::Span}; use super::types;"), [""; 0]);
+        assert_eq!(messages("ir/mod.rs", "mod walk; use walk::each; use std::collections::BTreeMap;"), [""; 0]);
     }
 
     #[test]
     fn forbidden_edges_are_found() {
         assert_eq!(messages("ir/walk.rs", "use crate::clang::Node;"), ["`ir` must not name `clang`"]);
         assert_eq!(messages("ir/walk.rs", "use super::super::lower;"), ["`ir` must not name `lower`"]);
-        assert_eq!(
-            messages("emit/mod.rs", "fn f() { crate::analysis::g() }"),
-            ["`emit` must not name `analysis`"]
-        );
+        assert_eq!(messages("emit/mod.rs", "fn f() { crate::analysis::g() }"), ["`emit` must not name `analysis`"]);
         assert_eq!(messages("source.rs", "use crate::ir::Module;"), ["`source` must not name `ir`"]);
     }
 

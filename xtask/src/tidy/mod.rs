@@ -52,9 +52,7 @@ fn check(files: &[SourceFile]) -> Vec<Complaint> {
                 complaints.extend(sizes::check(file, &syntax));
                 complaints.extend(edges::check(file));
             }
-            Err(error) => {
-                complaints.push(Complaint::new(&file.path, error.span().start().line, error.to_string()))
-            }
+            Err(error) => complaints.push(Complaint::new(&file.path, error.span().start().line, error.to_string())),
         }
     }
     complaints.extend(sizes::stale_exceptions(files));

@@ -45,12 +45,7 @@ fn collect(tokens: TokenStream, depth: usize, paths: &mut Vec<NamedPath>) {
 
 /// Reads the path that begins at these tokens, on top of `prefix`; a group at its end is one path an entry. Returns
 /// how many tokens belong to it.
-fn collect_path(
-    tokens: &[TokenTree],
-    depth: usize,
-    prefix: Vec<String>,
-    paths: &mut Vec<NamedPath>,
-) -> usize {
+fn collect_path(tokens: &[TokenTree], depth: usize, prefix: Vec<String>, paths: &mut Vec<NamedPath>) -> usize {
     let line = tokens[0].span().start().line;
     let mut segments = prefix;
     let mut position = 0;
@@ -96,17 +91,14 @@ fn resolve_super(mut segments: Vec<String>, depth: usize) -> Vec<String> {
 }
 
 fn is_path_separator(tokens: &[TokenTree]) -> bool {
-    let is_colon =
-        |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
+    let is_colon = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
     is_colon(tokens.first()) && is_colon(tokens.get(1))
 }
 
 /// The body of `mod name { … }`.
 fn module_body(tokens: &[TokenTree]) -> Option<&Group> {
     match tokens {
-        [_, TokenTree::Ident(_), TokenTree::Group(body), ..] if body.delimiter() == Delimiter::Brace => {
-            Some(body)
-        }
+        [_, TokenTree::Ident(_), TokenTree::Group(body), ..] if body.delimiter() == Delimiter::Brace => Some(body),
         _ => None,
     }
 }

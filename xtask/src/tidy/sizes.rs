@@ -43,13 +43,12 @@ pub(super) fn check(file: &SourceFile, syntax: &syn::File) -> Vec<Complaint> {
 pub(super) fn stale_exceptions(files: &[SourceFile]) -> Vec<Complaint> {
     let is_stale = |exception: &&Exception| {
         exception.reason.is_empty()
-            || !files.iter().any(|file| {
-                file.path == exception.path && file.text.contains(&format!("fn {}", exception.function))
-            })
+            || !files
+                .iter()
+                .any(|file| file.path == exception.path && file.text.contains(&format!("fn {}", exception.function)))
     };
-    let message = |exception: &Exception| {
-        format!("the exception for `{}` is stale or without reason", exception.function)
-    };
+    let message =
+        |exception: &Exception| format!("the exception for `{}` is stale or without reason", exception.function);
     EXCEPTIONS.iter().filter(is_stale).map(|stale| Complaint::new(stale.path, 1, message(stale))).collect()
 }
 
@@ -109,8 +108,7 @@ impl<'ast> Visit<'ast> for Measure<'_> {
 }
 
 fn is_cfg_test(attribute: &Attribute) -> bool {
-    attribute.path().is_ident("cfg")
-        && attribute.parse_args::<syn::Ident>().is_ok_and(|argument| argument == "test")
+    attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|argument| argument == "test")
 }
 
 /// Whether one match takes three quarters of the function.

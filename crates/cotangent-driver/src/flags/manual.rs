@@ -28,8 +28,7 @@ pub fn page() -> String {
          and are linked. Any other word is an error, and an unknown flag is refused with the nearest known one.\n",
     );
     for (title, introduction) in SECTIONS {
-        let _ =
-            write!(page, "\n## {title}\n\n{introduction}\n\n| flag | what becomes of it |\n| --- | --- |\n");
+        let _ = write!(page, "\n## {title}\n\n{introduction}\n\n| flag | what becomes of it |\n| --- | --- |\n");
         for flag in FLAGS.iter().filter(|flag| section(flag) == *title) {
             let _ = writeln!(page, "| {} | {} |", spellings(flag), remark(flag));
         }

@@ -166,9 +166,7 @@ fn apply(flag: &'static Flag, word: &str, value: &str, flags: &mut ParseFlags) -
             match flag.takes {
                 Takes::Nothing => destination.push(flag.names[0].to_owned()),
                 Takes::Rest => destination.push(word.to_owned()),
-                Takes::Attached => {
-                    destination.extend(split_list(value).map(|item| format!("{}{item}", flag.names[0])))
-                }
+                Takes::Attached => destination.extend(split_list(value).map(|item| format!("{}{item}", flag.names[0]))),
                 Takes::Value => {
                     destination.extend(split_list(value).flat_map(|item| [flag.names[0].to_owned(), item]));
                 }
@@ -184,14 +182,8 @@ fn apply(flag: &'static Flag, word: &str, value: &str, flags: &mut ParseFlags) -
     Ok(())
 }
 
-fn translate(
-    translation: Translation,
-    word: &str,
-    value: &str,
-    flags: &mut ParseFlags,
-) -> Result<(), FlagError> {
-    let bad_value =
-        |expected| Err(FlagError::BadValue { flag: word.to_owned(), value: value.to_owned(), expected });
+fn translate(translation: Translation, word: &str, value: &str, flags: &mut ParseFlags) -> Result<(), FlagError> {
+    let bad_value = |expected| Err(FlagError::BadValue { flag: word.to_owned(), value: value.to_owned(), expected });
     match translation {
         Translation::Define(name) => flags.clang_args.push(format!("-D{name}")),
         Translation::DefineIfTrue(name) => match value {
@@ -201,8 +193,8 @@ fn translate(
         },
         Translation::Equals(to, name) => destination(to, flags).push(format!("{name}={value}")),
         Translation::Standard => match value {
-            "c++11" | "c++14" | "c++17" | "c++20" | "c++23" | "gnu++11" | "gnu++14" | "gnu++17"
-            | "gnu++20" | "gnu++23" => flags.clang_args.push(format!("-std={value}")),
+            "c++11" | "c++14" | "c++17" | "c++20" | "c++23" | "gnu++11" | "gnu++14" | "gnu++17" | "gnu++20"
+            | "gnu++23" => flags.clang_args.push(format!("-std={value}")),
             _ => return bad_value("c++11, c++14, c++17, c++20 or c++23"),
         },
         Translation::Language => {

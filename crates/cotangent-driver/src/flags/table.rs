@@ -75,12 +75,7 @@ const fn pass(to: To, takes: Takes, names: &'static [&'static str], note: &'stat
     Flag { names, takes, treatment: Treatment::Pass(to), note }
 }
 
-const fn translate(
-    how: Translation,
-    takes: Takes,
-    names: &'static [&'static str],
-    note: &'static str,
-) -> Flag {
+const fn translate(how: Translation, takes: Takes, names: &'static [&'static str], note: &'static str) -> Flag {
     Flag { names, takes, treatment: Treatment::Translate(how), note }
 }
 
@@ -101,7 +96,8 @@ const NO_PRODUCT: &str = "Cotangent decides itself which files it makes.";
 const HOW_NVCC_WORKS: &str = "How nvcc does its work; the program means the same.";
 const MACHINE_CODE: &str = "Only about the machine code for the GPU.";
 const WARNINGS: &str = "Only about nvcc's warnings.";
-const ROUNDING: &str = "The text stays the same and the CPU computes with IEEE rounding; the GPU's results may differ in the last digits.";
+const ROUNDING: &str =
+    "The text stays the same and the CPU computes with IEEE rounding; the GPU's results may differ in the last digits.";
 
 use Takes::{Attached, Nothing, Rest, Value};
 use To::{Compiling, Linking, Reading};

@@ -52,8 +52,7 @@ fn a_whole_name_wins_over_a_prefix() {
 
 #[test]
 fn architectures_are_collected_once() {
-    let line =
-        "-gencode arch=compute_80,code=[sm_80,compute_80] -gencode=arch=compute_90a,code=sm_90a -arch=sm_80";
+    let line = "-gencode arch=compute_80,code=[sm_80,compute_80] -gencode=arch=compute_90a,code=sm_90a -arch=sm_80";
     let archs: Vec<String> = flags(line).archs.iter().map(Arch::to_string).collect();
     assert_eq!(archs, ["sm_80", "sm_90a"]);
     assert_eq!(flags("").arch().to_string(), "sm_80");
@@ -135,10 +134,7 @@ fn every_flag_of_nvcc_is_in_the_table() {
         let short = line.split_once("(-").and_then(|(_, rest)| rest.split(')').next());
         for name in std::iter::once(long.to_owned()).chain(short.map(|name| format!("-{name}"))) {
             listed += 1;
-            assert!(
-                FLAGS.iter().any(|flag| flag.names.contains(&name.as_str())),
-                "{name} is not in the table"
-            );
+            assert!(FLAGS.iter().any(|flag| flag.names.contains(&name.as_str())), "{name} is not in the table");
         }
     }
     assert!(listed > 200, "nvcc's help lists only {listed} flags; has its form changed?");
