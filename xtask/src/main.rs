@@ -1,3 +1,67 @@
-//! Developer commands: setup, bless, validate, tidy.
+//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `docs`.
 
-fn main() {}
+mod setup;
+mod tidy;
+mod validate;
+mod workspace;
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Result, ensure};
+use clap::{Parser, Subcommand};
+
+/// Developer commands of Cotangent.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what development needs: Clang 19, NVIDIA's compiler, CUDA 12.4 headers, test tools. A no-op when it
+    /// is all there.
+    Setup,
+    /// Check the structure of the sources: module edges, sizes, file headers, forbidden names.
+    Tidy,
+    /// Compile all printed CUDA of the fixtures with nvcc and ptxas.
+    Validate {
+        /// Compile only files whose path contains this.
+        filter: Option<String>,
+    },
+    /// Run the fixture tests and write what they print into the committed files.
+    Bless {
+        /// Bless only fixtures whose name contains this.
+        filter: Option<String>,
+    },
+    /// Write the pages of the manual that are printed from tables.
+    Docs,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().task {
+        Task::Setup => setup::setup(),
+        Task::Tidy => tidy::tidy(),
+        Task::Validate { filter } => validate::validate(filter.as_deref()),
+        Task::Bless { filter } => write_with_test("fixtures", filter.as_deref()),
+        Task::Docs => write_with_test("manual", None),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The tests of the driver that compare with committed files write them instead when they find this variable.
+fn write_with_test(test: &str, filter: Option<&str>) -> Result<()> {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(workspace::root()).env("COTANGENT_BLESS", "1");
+    command.args(["test", "--package", "cotangent-driver", "--test", test, "--"]).args(filter);
+    let status = command.status()?;
+    ensure!(status.success(), "the test `{test}` failed while writing; see above");
+    Ok(())
+}

@@ -1,3 +1,35 @@
-//! The `cotangent` command.
+//! The `cotangent` command: reads its arguments, calls the driver, prints. What it can do is in `arguments`, how it
+//! looks on a terminal in `terminal`.
 
-fn main() {}
+mod arguments;
+mod doctor;
+mod exec;
+mod exit;
+mod print;
+mod run;
+mod terminal;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Task};
+
+fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == exec::NAME) {
+        return exec::exec(&words[2..]);
+    }
+    let arguments = Arguments::from_words(words);
+    let terminal = terminal::Terminal::new(arguments.color);
+    let result = match &arguments.task {
+        Task::Print(options) => print::print(options, &terminal),
+        Task::Run(options) => run::run(options, &terminal),
+        Task::Doctor => Ok(doctor::doctor()),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            terminal.error(&error);
+            ExitCode::from(exit::code_of(&error))
+        }
+    }
+}

@@ -1,1 +1,16 @@
-//! Finds and runs clang, nvcc and ptxas; reads and writes files.
+//! Finds and runs clang, nvcc and ptxas; reads and writes files. The compiler crate is pure; all that touches the
+//! machine is here, and the command and the tests call it.
+
+pub mod compile;
+pub mod environment;
+pub mod error;
+pub mod flags;
+pub mod headers;
+pub mod nvcc;
+pub mod parse;
+pub mod program;
+pub mod tools;
+
+pub use environment::Environment;
+pub use error::{Blame, DriverError};
+pub use tools::Tools;

@@ -1,0 +1,224 @@
+//! The command line. Words behind `--` are compiler flags and nothing else is; words behind `--args` are the
+//! program's. Both are cut off before anything is interpreted, so that neither can be taken for the other.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// CUDA C++ in, CUDA C++ out, and it runs on a CPU.
+///
+/// Cotangent reads CUDA programs with Clang 19. It needs no GPU and no CUDA toolkit.
+#[derive(Debug, Parser)]
+#[command(name = "cotangent", version, after_help = EXIT_CODES, after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// When to use colours. NO_COLOR in the environment turns them off too.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+
+    #[command(subcommand)]
+    pub(crate) task: Task,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// Print a function and all it needs
+    Print(Print),
+    /// Compile a CUDA program for the CPU and run it
+    Run(Run),
+    /// Say which tools were found and what is missing
+    Doctor,
+}
+
+/// Prints a function and all it needs, as one file that compiles.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cotangent print saxpy.cu --fn saxpy
+  cotangent print filter.cu --fn 'image::blur<float, 3>' --dialect cpu
+  cotangent print solver.cu --fn step --ir -- -I include -DN=64 -std=c++20")]
+pub(crate) struct Print {
+    /// The CUDA file
+    pub(crate) file: PathBuf,
+
+    /// The function: `name`, `space::name`, `name<float, 128>`, `name(int, float*)`
+    #[arg(long = "fn", value_name = "NAME")]
+    pub(crate) function: String,
+
+    /// The language to print
+    #[arg(long, value_enum, default_value_t = Dialect::Cuda)]
+    pub(crate) dialect: Dialect,
+
+    /// Print the intermediate form instead of C++
+    #[arg(long, conflicts_with = "dialect")]
+    pub(crate) ir: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Dialect {
+    /// CUDA C++, for nvcc and Clang
+    Cuda,
+    /// C++ against Cotangent's headers, for the CPU
+    Cpu,
+}
+
+/// Compiles a CUDA program, its `main` included, for the CPU and runs it.
+///
+/// The exit code is the program's own. A program that a signal ends gives 128 plus the signal's number.
+#[derive(Debug, Args)]
+#[command(override_usage = "cotangent run [OPTIONS] <FILE> [--args WORD…] [-- FLAGS…]")]
+#[command(after_help = "\
+Examples:
+  cotangent run program.cu
+  cotangent run program.cu --check                    find races and bad accesses
+  cotangent run program.cu --args input.txt -v        words for the program
+  cotangent run program.cu -- -std=c++20 -I include   words for the compiler
+  cotangent run program.cu --args 100 -- -O3          both, in this order")]
+pub(crate) struct Run {
+    /// The CUDA file
+    pub(crate) file: PathBuf,
+
+    /// Check every access to memory and every barrier while the program runs
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Run what Cotangent prints for the program instead of the program's own text
+    #[arg(long)]
+    pub(crate) printed: bool,
+
+    /// Permute the order of blocks and threads; 0 is the natural order
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// How many processors run blocks; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// Words for the program: all up to `--` or the end
+    #[arg(long, value_name = "WORD", num_args = 0.., allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+}
+
+/// How the user's file is read.
+#[derive(Debug, Args)]
+pub(crate) struct Reading {
+    /// Read the headers of this CUDA toolkit (12 or older) instead of Cotangent's own
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cuda_path: Option<PathBuf>,
+
+    /// Compiler flags, as for nvcc: -I, -D, -std, -gencode, -Xcompiler, …
+    #[arg(last = true, value_name = "FLAGS")]
+    pub(crate) flags: Vec<String>,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  success
+  1  the program is at fault: diagnostics, or --check found something
+  2  the command line is
+  3  the machine is: something is missing or cannot be read
+  `run` passes on the program's own exit code.";
+
+const EXAMPLES: &str = "\
+Examples:
+  cotangent run program.cu --check
+  cotangent print saxpy.cu --fn saxpy --dialect cpu -- -I include
+  cotangent doctor
+
+Exit codes:
+  0  success
+  1  the program is at fault: diagnostics, or --check found something
+  2  the command line is
+  3  the machine is: something is missing or cannot be read
+  `run` passes on the program's own exit code.
+
+Environment:
+  COTANGENT_CLANG  the clang++ to use, of version 19
+  COTANGENT_CACHE  where headers are unpacked; ~/.cache/cotangent if unset
+  CUDA_HOME        a CUDA toolkit, for nvcc
+  NO_COLOR         no colours";
+
+impl Arguments {
+    /// Reads the command line; on a mistake, or when help is asked for, prints and ends the process.
+    pub(crate) fn from_words(words: Vec<OsString>) -> Self {
+        Self::try_from_words(words).unwrap_or_else(|error| error.exit())
+    }
+
+    fn try_from_words(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
+        // `--args` takes every word, so clap must not see what follows `--`.
+        let flags = match words.iter().position(|word| word == "--") {
+            Some(position) => words.split_off(position),
+            None => Vec::new(),
+        };
+        let has_args = words.iter().any(|word| word == "--args");
+        if !has_args {
+            words.extend(flags.iter().cloned());
+        }
+        let mut arguments = Self::try_parse_from(words)?;
+        if let (Task::Run(run), true) = (&mut arguments.task, has_args) {
+            let text = |word: OsString| word.to_string_lossy().into_owned();
+            run.reading.flags = flags.into_iter().skip(1).map(text).collect();
+        }
+        Ok(arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Arguments::try_from_words(line.split(' ').map(OsString::from).collect())
+    }
+
+    fn run(line: &str) -> Run {
+        match parse(line).unwrap_or_else(|error| panic!("{line}: {error}")).task {
+            Task::Run(run) => run,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn program_words_and_compiler_flags_are_apart() {
+        let both = run("cotangent run a.cu --check --args -n 5 --check out -- -O3 --args -I x");
+        assert_eq!(both.args, ["-n", "5", "--check", "out"]);
+        assert_eq!(both.reading.flags, ["-O3", "--args", "-I", "x"]);
+        assert!(both.check);
+
+        let words_only = run("cotangent run a.cu --args --threads 3");
+        assert_eq!((words_only.args.len(), words_only.threads), (2, 0));
+        assert_eq!(words_only.reading.flags, [""; 0]);
+
+        let flags_only = run("cotangent run a.cu --seed 7 -- -DN=4 --args");
+        assert_eq!(flags_only.seed, 7);
+        assert_eq!(flags_only.args.len(), 0);
+        assert_eq!(flags_only.reading.flags, ["-DN=4", "--args"]);
+    }
+
+    #[test]
+    fn compiler_flags_are_not_guessed_without_the_separator() {
+        assert!(parse("cotangent run a.cu -O3").is_err());
+        assert!(parse("cotangent print a.cu --fn f -I x").is_err());
+        assert!(parse("cotangent print a.cu").is_err());
+        assert!(parse("cotangent print a.cu --fn f --ir --dialect cpu").is_err());
+    }
+}

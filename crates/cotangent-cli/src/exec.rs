@@ -1,0 +1,62 @@
+//! The hidden half of `cotangent run`: loads a compiled program into this process and calls its `main`. Not for
+//! users; the words are those that `run` writes.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use cotangent_cpu::{Config, run_program};
+
+use crate::exit;
+
+/// The word that asks for it.
+pub(crate) const NAME: &str = "__exec";
+
+/// How the program is to be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Configuration {
+    pub(crate) check: bool,
+    pub(crate) seed: u64,
+    pub(crate) threads: usize,
+}
+
+impl Configuration {
+    pub(crate) fn to_words(self) -> [String; 3] {
+        [u8::from(self.check).to_string(), self.seed.to_string(), self.threads.to_string()]
+    }
+
+    fn from_words(words: &[OsString]) -> Option<Self> {
+        let number = |index: usize| words.get(index)?.to_str()?.parse::<u64>().ok();
+        Some(Self { check: number(0)? != 0, seed: number(1)?, threads: usize::try_from(number(2)?).ok()? })
+    }
+}
+
+/// Runs `CHECK SEED THREADS SHARED_OBJECT NAME WORD…` and ends the process as the program does.
+pub(crate) fn exec(words: &[OsString]) -> ExitCode {
+    let (Some(configuration), Some(shared_object)) = (Configuration::from_words(words), words.get(3)) else {
+        eprintln!("error: `{NAME}` is how `cotangent run` calls itself; use `cotangent run`");
+        return ExitCode::from(exit::USAGE);
+    };
+    let Configuration { check, seed, threads } = configuration;
+    match run_program(Path::new(shared_object), &words[4..], Config { check, seed, threads }) {
+        // Not by returning: the program's own handlers for the end of the process are to run.
+        Ok(code) => std::process::exit(code),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(exit::ENVIRONMENT)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_survives_the_command_line() {
+        let configuration = Configuration { check: true, seed: u64::MAX, threads: 3 };
+        let words = configuration.to_words().map(OsString::from);
+        assert_eq!(Configuration::from_words(&words), Some(configuration));
+        assert_eq!(Configuration::from_words(&words[..2]), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! The built command, as a user calls it: exit codes, where words go, what is said.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the command in a folder that holds `program.cu`.
+fn cotangent(program: &str, words: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("program.cu"), program).unwrap();
+    command(folder.path(), words).output().unwrap()
+}
+
+fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    command.current_dir(folder).args(words).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Prints its arguments, and ends with their number.
+const ARGUMENTS: &str = r#"
+#include <cstdio>
+int main(int count, char** words) {
+  for (int i = 1; i < count; i++) std::printf("[%s]\n", words[i]);
+  return VALUE + count - 1;
+}
+"#;
+
+#[test]
+fn run_gives_each_word_to_whom_it_belongs() {
+    let output = cotangent(ARGUMENTS, &["run", "program.cu", "--args", "-x", "--check", "a b", "--", "-DVALUE=40"]);
+    assert_eq!(stdout(&output), "[-x]\n[--check]\n[a b]\n", "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(43), "the program's own exit code");
+}
+
+#[test]
+fn run_names_the_signal_and_suggests_the_checks() {
+    let output = cotangent("int main() { *(volatile int*)16 = 1; }\n", &["run", "program.cu"]);
+    assert_eq!(output.status.code(), Some(128 + 11));
+    assert!(stderr(&output).contains("SIGSEGV") && stderr(&output).contains("--check"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_error_in_the_program_is_clangs_and_gives_1() {
+    let output = cotangent("int main() { return missing; }\n", &["run", "program.cu"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = stderr(&output);
+    assert!(message.contains("program.cu:1:21: error: use of undeclared identifier 'missing'"), "{message}");
+    assert!(!message.contains('\x1b'), "no colours into a pipe: {message:?}");
+}
+
+#[test]
+fn colours_can_be_forced() {
+    let output = cotangent("int main() { return missing; }\n", &["run", "program.cu", "--color", "always"]);
+    assert!(stderr(&output).contains('\x1b'), "{}", stderr(&output));
+}
+
+#[test]
+fn mistakes_on_the_command_line_give_2() {
+    for words in [
+        &["run", "program.cu", "-O3"][..],
+        &["run", "program.cu", "--", "--ptx"],
+        &["run", "program.cu", "--", "--extended-lambdas"],
+        &["print", "program.cu"],
+        &["__exec"],
+        &["no-such-command"],
+    ] {
+        let output = cotangent("#include <no_such_header>\n", words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stderr(&output));
+        assert!(!output.stderr.is_empty(), "{words:?}");
+    }
+}
+
+#[test]
+fn an_unknown_flag_names_the_nearest() {
+    let output = cotangent("", &["run", "program.cu", "--", "--extended-lambdas"]);
+    assert!(stderr(&output).contains("did you mean `--extended-lambda`?"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_file_that_is_not_there_gives_3() {
+    for words in [&["run", "other.cu"][..], &["print", "other.cu", "--fn", "f"]] {
+        let output = cotangent("", words);
+        assert_eq!(output.status.code(), Some(3), "{words:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("other.cu"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn doctor_says_what_it_found() {
+    let output = cotangent("", &["doctor"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    for name in ["Clang 19", "nvcc", "CUDA headers", "GPU", "cache folder"] {
+        assert!(stdout(&output).contains(name), "{name} in {}", stdout(&output));
+    }
+}
+
+#[test]
+fn doctor_says_how_to_install_what_is_missing() {
+    let empty = tempfile::tempdir().unwrap();
+    let output = command(empty.path(), &["doctor"]).env("PATH", empty.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stdout(&output).contains("apt-get install clang-19"), "{}", stdout(&output));
+}
+
+#[test]
+fn commands_that_need_clang_say_so_and_give_3() {
+    let empty = tempfile::tempdir().unwrap();
+    std::fs::write(empty.path().join("program.cu"), ARGUMENTS).unwrap();
+    let output = command(empty.path(), &["run", "program.cu"]).env("PATH", empty.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("apt-get install clang-19"), "{}", stderr(&output));
+}
+
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    let run = cotangent("", &["help", "run"]);
+    assert_eq!(run.status.code(), Some(0));
+    assert!(stdout(&run).contains("cotangent run program.cu --args 100 -- -O3"), "{}", stdout(&run));
+    assert!(stdout(&cotangent("", &["--help"])).contains("Exit codes:"));
+}

@@ -1,0 +1,151 @@
+//! Compiles C++ for the CPU: one file of the user's, in our version of its text, into a shared object that the
+//! runtime loads. Our version lies over the user's file in Clang's view of the file system, under the user's name,
+//! so that includes, messages, `__FILE__` and line numbers are those of the user's file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::DriverError;
+use crate::flags::ParseFlags;
+use crate::headers::Headers;
+use crate::parse::as_argument;
+use crate::tools::Tools;
+
+/// What to compile.
+#[derive(Debug, Clone)]
+pub struct CpuRequest<'a> {
+    /// The user's file, under the name that the user gave.
+    pub file: &'a Path,
+    /// What Clang sees instead of files on disk, `file` among them.
+    pub texts: &'a [Overlay],
+    pub flags: &'a ParseFlags,
+    /// Whether every access to memory reports to the runtime.
+    pub check: bool,
+    /// Whether Clang's messages are in colour.
+    pub colour: bool,
+    /// The shared object to make.
+    pub output: &'a Path,
+}
+
+/// A text that takes the place of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlay {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+/// For all code. Products and sums are not contracted, so that the direct and the printed form of a program give the
+/// same bits whatever the optimizer makes of their shape. CUDA code reads `float` data through `float4` pointers as
+/// a matter of course, and nvcc lets it.
+const ALWAYS: &[&str] = &["-std=gnu++17", "-O2", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-pthread"];
+
+/// For code whose accesses are checked: the calls that the thread sanitizer inserts, without its runtime, which we
+/// replace. Line tables turn their return addresses into places.
+const CHECKED: &[&str] = &[
+    "-gline-tables-only",
+    "-fsanitize=thread",
+    "-mllvm",
+    "-tsan-instrument-func-entry-exit=0",
+    "-mllvm",
+    "-tsan-instrument-read-before-write=1",
+];
+
+/// Tells the headers that accesses are checked.
+const CHECK_MACRO: &str = "-DCOTANGENT_CHECK=1";
+
+/// Compiles and links. Clang's complaints about the text come back as [`DriverError::Rejected`].
+pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverError> {
+    let headers = Headers::materialise(&tools.environment)?;
+    let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
+    let support = support_object(tools, &headers, request.check)?;
+
+    let object = scratch.path().join("program.o");
+    let mut command = compiler(tools, &headers, request.colour);
+    if request.check {
+        command.args(CHECKED).arg(CHECK_MACRO);
+    }
+    command.arg("-ivfsoverlay").arg(write_overlay(scratch.path(), request.texts)?);
+    command.args(["-include", "cuda_runtime.h"]).args(&request.flags.clang_args).args(&request.flags.cpu_args);
+    // Warnings are for the compiler that builds the program for the GPU; behind the user's flags, to win over them.
+    command.args(["-w", "-c", "-o"]).arg(&object).arg(as_argument(request.file));
+    run(tools, &mut command)?;
+
+    let mut link = Command::new(&tools.clang.path);
+    link.arg("-shared").arg("-o").arg(request.output).args([&object, &support]).args(&request.flags.link_args);
+    run(tools, &mut link)
+}
+
+/// Clang with what all our C++ is compiled with.
+fn compiler(tools: &Tools, headers: &Headers, colour: bool) -> Command {
+    let mut command = Command::new(&tools.clang.path);
+    command.args(["-x", "c++"]).args(ALWAYS);
+    command.arg(if colour { "-fcolor-diagnostics" } else { "-fno-color-diagnostics" });
+    for folder in headers.for_cpu() {
+        command.arg("-I").arg(folder);
+    }
+    command
+}
+
+/// The part of the headers that every program links, `support.cpp`. It depends on nothing of the user's, so it is
+/// compiled once and kept with the headers.
+fn support_object(tools: &Tools, headers: &Headers, check: bool) -> Result<PathBuf, DriverError> {
+    let kind = if check { "checked" } else { "plain" };
+    let object = headers.root().join(format!("support-{}-{kind}.o", tools.clang.version));
+    if object.is_file() {
+        return Ok(object);
+    }
+    let scratch = tempfile::NamedTempFile::new_in(headers.root());
+    let scratch = scratch.map_err(DriverError::file("write in", headers.root()))?;
+    let mut command = compiler(tools, headers, false);
+    if check {
+        // Without the inserted calls: this is the code that they call.
+        command.arg(CHECK_MACRO);
+    }
+    command.arg("-c").arg("-o").arg(scratch.path());
+    run(tools, command.arg(headers.root().join("cpu/cotangent/support.cpp")))?;
+    // Renamed when whole: another process may look for it at the same time.
+    scratch.persist(&object).map_err(|error| DriverError::file("write", &object)(error.error))?;
+    Ok(object)
+}
+
+/// Writes the texts to disk and a description of where Clang is to see them; the path of the description.
+fn write_overlay(folder: &Path, texts: &[Overlay]) -> Result<PathBuf, DriverError> {
+    let mut roots = Vec::new();
+    for (index, overlay) in texts.iter().enumerate() {
+        let written = folder.join(format!("{index}.cu"));
+        fs::write(&written, &overlay.text).map_err(DriverError::file("write", &written))?;
+        let seen = std::path::absolute(&overlay.path).map_err(DriverError::file("find", &overlay.path))?;
+        roots.push(format!(
+            "{{\"name\": {}, \"type\": \"file\", \"external-contents\": {}}}",
+            quoted(&seen),
+            quoted(&written)
+        ));
+    }
+    let description = format!(
+        "{{\"version\": 0, \"case-sensitive\": \"true\", \"use-external-names\": \"false\", \"roots\": [\n{}\n]}}\n",
+        roots.join(",\n")
+    );
+    let path = folder.join("overlay.yaml");
+    fs::write(&path, description).map_err(DriverError::file("write", &path))?;
+    Ok(path)
+}
+
+/// A path as a string of YAML.
+fn quoted(path: &Path) -> String {
+    let escaped = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}
+
+fn run(tools: &Tools, command: &mut Command) -> Result<(), DriverError> {
+    let output = command.output().map_err(DriverError::spawn(&tools.clang.path))?;
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    match output.status.code() {
+        Some(0) => Ok(()),
+        Some(1) => Err(DriverError::Rejected { message }),
+        _ => {
+            let status = output.status.to_string();
+            Err(DriverError::ToolFailed { tool: tools.clang.path.clone(), status, message })
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What can go wrong outside the user's program: a tool that is missing or of the wrong version, a file that
+//! cannot be read, a flag that we do not take, a compiler that rejects the text. Every message says what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::flags::FlagError;
+
+/// A failure of the driver. Diagnostics about the user's program are not errors of this kind; the one exception is
+/// text that Clang itself rejects, whose message is Clang's own ([`DriverError::Rejected`]).
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    #[error("no Clang was found\n  Cotangent reads CUDA with Clang 19. Install it: {}", crate::tools::INSTALL_CLANG)]
+    ClangMissing,
+
+    #[error(
+        "{path} is {found}, and Cotangent reads CUDA with Clang 19\n  The form in which Clang prints a program differs between versions, so another one cannot be read.\n  Install it beside the one you have: {}\n  or name one: COTANGENT_CLANG=/path/to/clang++-19",
+        crate::tools::INSTALL_CLANG
+    )]
+    ClangVersion { path: PathBuf, found: String },
+
+    #[error("nvcc was not found\n  {}", crate::tools::INSTALL_NVCC)]
+    NvccMissing,
+
+    #[error(
+        "{path} is not a CUDA toolkit: {missing} is missing\n  --cuda-path wants the folder that holds include/cuda_runtime.h, for instance /usr/local/cuda-12.4"
+    )]
+    NotAToolkit { path: PathBuf, missing: &'static str },
+
+    #[error(
+        "the headers in {path} are of CUDA {version}, and Clang 19 cannot read CUDA 13 or newer\n  Leave out --cuda-path to parse with Cotangent's own headers, or name a toolkit of CUDA 12."
+    )]
+    ToolkitTooNew { path: PathBuf, version: String },
+
+    #[error("the home folder is unknown, so there is no place for the cache\n  Name one: COTANGENT_CACHE=/some/folder")]
+    NoCacheFolder,
+
+    #[error("cannot {doing} {path}: {reason}")]
+    File { doing: &'static str, path: PathBuf, reason: io::Error },
+
+    #[error("cannot run {tool}: {reason}")]
+    Spawn { tool: PathBuf, reason: io::Error },
+
+    /// A compiler read the user's text and rejected it; `message` is what it wrote, places and colours included.
+    #[error("{message}")]
+    Rejected { message: String },
+
+    /// A tool stopped without saying what is wrong with the user's text.
+    #[error("{tool} failed ({status})\n{message}")]
+    ToolFailed { tool: PathBuf, status: String, message: String },
+
+    #[error(transparent)]
+    Flag(#[from] FlagError),
+}
+
+/// Whose turn it is after a failure; the command's exit code follows from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The program that was given.
+    Program,
+    /// The words of the command line.
+    Usage,
+    /// The machine: something is not installed, not readable or broken.
+    Environment,
+}
+
+impl DriverError {
+    /// Whose turn it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Rejected { .. } => Blame::Program,
+            Self::Flag(_) | Self::NotAToolkit { .. } | Self::ToolkitTooNew { .. } => Blame::Usage,
+            Self::ClangMissing
+            | Self::ClangVersion { .. }
+            | Self::NvccMissing
+            | Self::NoCacheFolder
+            | Self::File { .. }
+            | Self::Spawn { .. }
+            | Self::ToolFailed { .. } => Blame::Environment,
+        }
+    }
+
+    /// For `map_err` on file operations: what was done, and to which path.
+    pub(crate) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |reason| Self::File { doing, path, reason }
+    }
+
+    /// For `map_err` on starting a process.
+    pub(crate) fn spawn(tool: &Path) -> impl FnOnce(io::Error) -> Self {
+        let tool = tool.to_path_buf();
+        move |reason| Self::Spawn { tool, reason }
+    }
+}

@@ -1,0 +1,151 @@
+//! Has Clang parse a CUDA file and streams its dump of the program. One call is one pass: CUDA's host and device
+//! passes are different programs, and Clang prints each on its own.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::DriverError;
+use crate::flags::{Arch, ParseFlags};
+use crate::headers::Headers;
+use crate::tools::{Tools, major, toolkit_version};
+
+/// Which of CUDA's two programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    Host,
+    Device,
+}
+
+/// What to parse.
+#[derive(Debug, Clone)]
+pub struct ParseRequest<'a> {
+    pub file: &'a Path,
+    pub pass: Pass,
+    pub flags: &'a ParseFlags,
+    /// A toolkit whose own headers are read instead of ours.
+    pub cuda_path: Option<&'a Path>,
+    /// Whether Clang's messages are in colour.
+    pub colour: bool,
+}
+
+/// The newest architecture that Clang 19 knows. A newer one is parsed as this, with its own `__CUDA_ARCH__`.
+const NEWEST_ARCH: Arch = Arch { number: 90, suffix: Some('a') };
+
+/// Parses, and gives the dump to `sink` piece by piece as Clang writes it: it may be hundreds of megabytes. If
+/// Clang finds an error in the text, that is the result, whatever the sink has seen.
+pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8])) -> Result<(), DriverError> {
+    let mut command = Command::new(&tools.clang.path);
+    command.args(arguments(tools, request)?).args(["-Xclang", "-ast-dump=json"]);
+    let spawn_error = DriverError::spawn(&tools.clang.path);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(spawn_error)?;
+    let mut stdout = child.stdout.take().expect("it is piped");
+    let mut stderr = child.stderr.take().expect("it is piped");
+    let (streamed, message) = std::thread::scope(|scope| {
+        // Both pipes must be emptied, or Clang waits for ever.
+        let messages = scope.spawn(move || {
+            let mut text = Vec::new();
+            let _ = stderr.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let streamed = stream(&mut stdout, sink);
+        if streamed.is_err() {
+            let _ = child.kill();
+        }
+        (streamed, messages.join().unwrap_or_default())
+    });
+    let status = child.wait().map_err(DriverError::spawn(&tools.clang.path))?;
+    streamed.map_err(DriverError::file("read the dump of", request.file))?;
+    if status.success() {
+        return Ok(());
+    }
+    if status.code() == Some(1) {
+        return Err(DriverError::Rejected { message });
+    }
+    Err(DriverError::ToolFailed { tool: tools.clang.path.clone(), status: status.to_string(), message })
+}
+
+/// Whether Clang accepts this C++ text: a question about the machine, for `doctor`.
+pub fn can_compile(tools: &Tools, text: &str) -> Result<(), DriverError> {
+    let mut child = Command::new(&tools.clang.path)
+        .args(["-x", "c++", "-fsyntax-only", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(DriverError::spawn(&tools.clang.path))?;
+    let mut stdin = child.stdin.take().expect("it is piped");
+    // If Clang does not read it, its status tells.
+    let _ = stdin.write_all(text.as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().map_err(DriverError::spawn(&tools.clang.path))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(DriverError::Rejected { message: String::from_utf8_lossy(&output.stderr).into_owned() })
+}
+
+fn stream(from: &mut impl Read, sink: &mut dyn FnMut(&[u8])) -> std::io::Result<()> {
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(length) => sink(&buffer[..length]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Clang's arguments, up to what it is to do with the parsed program.
+fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec<String>, DriverError> {
+    let mut arguments: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
+    add(&["-x", "cuda", "-fsyntax-only", "-nocudalib", "-std=gnu++17"]);
+    // Warnings are for the compiler that builds the program, not for the one that reads it.
+    add(&["-w", if request.colour { "-fcolor-diagnostics" } else { "-fno-color-diagnostics" }]);
+    // How Clang lowers a launch depends on the toolkit's version, which it does not find out without its headers.
+    add(&["-Xclang", "-target-sdk-version=12.3"]);
+    let arch = request.flags.arch();
+    match request.pass {
+        Pass::Host => add(&["--cuda-host-only"]),
+        Pass::Device if arch.number <= NEWEST_ARCH.number => {
+            add(&["--cuda-device-only", &format!("--cuda-gpu-arch={arch}")]);
+        }
+        Pass::Device => {
+            add(&["--cuda-device-only", &format!("--cuda-gpu-arch={NEWEST_ARCH}")]);
+            add(&["-U__CUDA_ARCH__", &format!("-D__CUDA_ARCH__={}0", arch.number)]);
+        }
+    }
+    match request.cuda_path {
+        Some(toolkit) => {
+            check_toolkit(toolkit)?;
+            add(&["-Wno-unknown-cuda-version", &format!("--cuda-path={}", toolkit.display())]);
+        }
+        None => {
+            let folders = Headers::materialise(&tools.environment)?.for_parsing();
+            add(&["-nocudainc"]);
+            folders.iter().for_each(|folder| add(&["-I", &folder.display().to_string()]));
+            add(&["-include", "cuda_runtime.h"]);
+        }
+    }
+    arguments.extend(request.flags.clang_args.iter().cloned());
+    arguments.push(as_argument(request.file));
+    Ok(arguments)
+}
+
+/// Clang 19 reads the headers of CUDA 12 and older.
+fn check_toolkit(path: &Path) -> Result<(), DriverError> {
+    let version = toolkit_version(path)?;
+    if major(&version).is_some_and(|major| major > 12) {
+        return Err(DriverError::ToolkitTooNew { path: path.to_path_buf(), version });
+    }
+    Ok(())
+}
+
+/// A path as a word that cannot be taken for a flag.
+pub(crate) fn as_argument(path: &Path) -> String {
+    let path = if path.to_string_lossy().starts_with('-') { PathBuf::from(".").join(path) } else { path.to_path_buf() };
+    path.display().to_string()
+}

@@ -1,0 +1,155 @@
+//! Installs what development needs and the machine lacks. Versions are pinned here; a stamp beside each installation
+//! holds them, so that a second run does nothing.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use cotangent_driver::Environment;
+use cotangent_driver::tools::{find_clang, site_packages};
+
+/// NVIDIA's compiler, the real one, from PyPI. It wants no GPU.
+const CUDA_COMPILER: &[&str] = &[
+    "nvidia-cuda-nvcc==13.4.92",
+    "nvidia-cuda-runtime==13.4.92",
+    "nvidia-cuda-cccl==13.3.5.0.6",
+    "nvidia-cuda-crt==13.4.92",
+    "nvidia-nvvm==13.4.92",
+    "nvidia-cuda-nvrtc==13.4.92",
+    "nvidia-curand==10.4.4.72",
+    "nvidia-cuda-cuobjdump==13.4.92",
+];
+
+/// The headers of CUDA 12.4, which Clang 19 can read, for the tests of `--cuda-path`. Their own `include` folders
+/// are merged into one by [`lay_out_toolkit`].
+const CUDA_HEADERS: &[&str] = &[
+    "nvidia-cuda-runtime-cu12==12.4.127",
+    "nvidia-cuda-nvcc-cu12==12.4.131",
+    "nvidia-curand-cu12==10.3.5.147",
+    "nvidia-cuda-cccl-cu12==12.4.127.post1",
+];
+
+/// Spelling of the texts.
+const CHECKERS: &[&str] = &["typos==1.51.1"];
+
+/// Programs that are wanted on `PATH`, and the Debian packages that bring them.
+const SYSTEM: &[(&str, &str)] =
+    &[("clang++-19", "clang-19"), ("g++", "g++"), ("python3", "python3-venv"), ("git", "git")];
+
+/// Installs.
+pub(crate) fn setup() -> Result<()> {
+    let environment = Environment::of_process();
+    let cache = environment.cache()?;
+    system_packages(&environment)?;
+    find_clang(&environment)?;
+
+    let compiler = environment.cached_compiler().context("no cache folder")?;
+    python_packages(&compiler, CUDA_COMPILER)?;
+    let headers = cache.join("cuda-12.4");
+    let toolkit = environment.cached_toolkit().context("no cache folder")?;
+    if python_packages(&headers, CUDA_HEADERS)? || !toolkit.join("include/cuda_runtime.h").is_file() {
+        lay_out_toolkit(&headers, &toolkit)?;
+    }
+    python_packages(&cache.join("checkers"), CHECKERS)?;
+    nextest(&environment)
+}
+
+fn system_packages(environment: &Environment) -> Result<()> {
+    let missing: Vec<&str> = SYSTEM
+        .iter()
+        .filter(|(program, _)| environment.find_in_path(program).is_none())
+        .map(|(_, package)| *package)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let by_hand = format!("sudo apt-get install {}", missing.join(" "));
+    ensure!(
+        environment.find_in_path("apt-get").is_some(),
+        "these Debian packages or their like are missing, and there is no apt-get: {}",
+        missing.join(" ")
+    );
+    ensure!(is_root(), "installing system packages needs root; run: {by_hand}");
+    run("updating the list of packages", Command::new("apt-get").args(["update", "-qq"]))?;
+    let mut install = Command::new("apt-get");
+    install.env("DEBIAN_FRONTEND", "noninteractive").args(["install", "-y", "-qq", "--no-install-recommends"]);
+    run(&format!("installing {}", missing.join(" ")), install.args(&missing)).context(by_hand)
+}
+
+/// Makes a virtual environment hold exactly these packages. Returns whether there was anything to do.
+fn python_packages(venv: &Path, packages: &[&str]) -> Result<bool> {
+    let stamp = venv.join("cotangent-setup.stamp");
+    let wanted = packages.join("\n");
+    if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
+        return Ok(false);
+    }
+    if !venv.join("bin/pip").is_file() {
+        run(&format!("making {}", venv.display()), Command::new("python3").args(["-m", "venv"]).arg(venv))?;
+    }
+    let mut pip = Command::new(venv.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(packages);
+    run(&format!("installing {}", packages.join(" ")), &mut pip)?;
+    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
+    Ok(true)
+}
+
+/// A folder in the form of an installed toolkit, made of links into pip's packages: `include`, `bin`, `nvvm`, `lib64`.
+fn lay_out_toolkit(venv: &Path, toolkit: &Path) -> Result<()> {
+    eprintln!("setup: laying out {}", toolkit.display());
+    let packages = site_packages(venv).context("the virtual environment has no packages")?.join("nvidia");
+    if toolkit.exists() {
+        fs::remove_dir_all(toolkit)?;
+    }
+    fs::create_dir_all(toolkit.join("include"))?;
+    for package in ["cuda_runtime", "cuda_nvcc", "curand", "cuda_cccl"] {
+        let folder = packages.join(package).join("include");
+        for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name.to_string_lossy().starts_with("__") {
+                continue;
+            }
+            let link = toolkit.join("include").join(&name);
+            symlink(entry.path(), &link).with_context(|| format!("cannot make {}", link.display()))?;
+        }
+    }
+    symlink(packages.join("cuda_nvcc/bin"), toolkit.join("bin"))?;
+    symlink(packages.join("cuda_nvcc/nvvm"), toolkit.join("nvvm"))?;
+    symlink(packages.join("cuda_runtime/lib"), toolkit.join("lib64"))?;
+    Ok(())
+}
+
+/// The test runner: a ready binary if the network allows, else built from source.
+fn nextest(environment: &Environment) -> Result<()> {
+    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let bin = cargo_home.context("neither CARGO_HOME nor HOME is set")?.join("bin");
+    if environment.find_in_path("cargo-nextest").is_some() || bin.join("cargo-nextest").is_file() {
+        return Ok(());
+    }
+    let download = format!(
+        "set -o pipefail; curl -fsSL --max-time 60 https://get.nexte.st/0.9/linux | tar xzf - -C '{}'",
+        bin.display()
+    );
+    if run("downloading cargo-nextest", Command::new("bash").args(["-c", &download])).is_ok() {
+        return Ok(());
+    }
+    let mut build = Command::new(env!("CARGO"));
+    run("building cargo-nextest", build.args(["install", "--locked", "--quiet", "cargo-nextest"]))
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+fn run(what: &str, command: &mut Command) -> Result<()> {
+    eprintln!("setup: {what}");
+    let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("{what} failed ({status}): {command:?}");
+    }
+    Ok(())
+}

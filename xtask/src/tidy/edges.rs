@@ -1,0 +1,109 @@
+//! Which module of the compiler may name which, and what it may take from the standard library. The table is the
+//! architecture; a new module needs a row.
+
+use super::Complaint;
+use super::paths::named_paths;
+use crate::workspace::SourceFile;
+
+/// Where the modules lie.
+const COMPILER: &str = "crates/cotangent/src/";
+
+/// Spans, typed ids and errors as data: every module may use them, and they know nothing but each other.
+const BASE: &[&str] = &["source", "index", "diagnostic"];
+
+/// A module, and which others it may name besides [`BASE`] and itself.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("source", &[]),
+    ("index", &[]),
+    ("diagnostic", &[]),
+    // A typed, partial view of Clang's dump. Names no IR type.
+    ("clang", &[]),
+    // The IR. Knows neither C++ nor Clang nor derivatives.
+    ("ir", &[]),
+    // Math functions, CUDA calls and intrinsics as tables. Looks at no program.
+    ("rules", &["ir"]),
+    // From Clang to the IR. Does not know that differentiation exists.
+    ("lower", &["clang", "ir", "rules"]),
+    // The user's own text with a few edits at Clang's offsets. Knows no IR, so that it stays an independent oracle.
+    ("direct", &["clang"]),
+    // Facts about a module. Changes none.
+    ("analysis", &["ir", "rules"]),
+    // From module to module. Prints no C++ and derives no facts.
+    ("transform", &["ir", "rules", "analysis"]),
+    // The printer. Decides nothing about derivatives.
+    ("emit", &["ir", "rules"]),
+    // The one screen that shows the data flow.
+    ("lib", &["clang", "ir", "rules", "lower", "direct", "analysis", "transform", "emit"]),
+];
+
+/// The compiler is pure: these belong to the driver.
+const FORBIDDEN: &[&str] = &["fs", "process", "env", "time", "net", "thread"];
+
+/// Checks one Rust file; those outside the compiler pass.
+pub(super) fn check(file: &SourceFile) -> Vec<Complaint> {
+    let Some(inside) = file.path.strip_prefix(COMPILER) else { return Vec::new() };
+    let module = inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs");
+    let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == module) else {
+        let message = format!("module `{module}` has no row in the table of xtask/src/tidy/edges.rs");
+        return vec![Complaint::new(&file.path, 1, message)];
+    };
+    let Ok(tokens) = file.text.parse() else { return Vec::new() };
+    let mut complaints = Vec::new();
+    for path in named_paths(tokens, module_depth(inside)) {
+        let [first, second, ..] = path.segments.as_slice() else { continue };
+        let is_module = |name: &str| MAY_USE.iter().any(|(module, _)| *module == name);
+        let may_name = |name: &str| name == module || BASE.contains(&name) || allowed.contains(&name);
+        let message = match first.as_str() {
+            "crate" if is_module(second) && !may_name(second) => {
+                format!("`{module}` must not name `{second}`")
+            }
+            "std" if FORBIDDEN.contains(&second.as_str()) => {
+                format!("the compiler is pure: std::{second} belongs to the driver")
+            }
+            _ => continue,
+        };
+        complaints.push(Complaint::new(&file.path, path.line, message));
+    }
+    complaints
+}
+
+/// How many modules a file lies below the root: `lib.rs` 0, `ir/mod.rs` 1, `ir/walk.rs` 2.
+fn module_depth(inside: &str) -> usize {
+    let depth = inside.split('/').count();
+    if inside == "lib.rs" || inside.ends_with("/mod.rs") { depth - 1 } else { depth }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        let file = SourceFile { path: format!("{COMPILER}{path}"), text: text.to_owned() };
+        check(&file).into_iter().map(|complaint| complaint.message).collect()
+    }
+
+    #[test]
+    fn allowed_edges_pass() {
+        assert_eq!(messages("lower/expr.rs", "use crate::{clang, ir::Expr, source::Span}; use super::types;"), [""; 0]);
+        assert_eq!(messages("ir/mod.rs", "mod walk; use walk::each; use std::collections::BTreeMap;"), [""; 0]);
+    }
+
+    #[test]
+    fn forbidden_edges_are_found() {
+        assert_eq!(messages("ir/walk.rs", "use crate::clang::Node;"), ["`ir` must not name `clang`"]);
+        assert_eq!(messages("ir/walk.rs", "use super::super::lower;"), ["`ir` must not name `lower`"]);
+        assert_eq!(messages("emit/mod.rs", "fn f() { crate::analysis::g() }"), ["`emit` must not name `analysis`"]);
+        assert_eq!(messages("source.rs", "use crate::ir::Module;"), ["`source` must not name `ir`"]);
+    }
+
+    #[test]
+    fn the_compiler_stays_pure() {
+        let message = "the compiler is pure: std::fs belongs to the driver";
+        assert_eq!(messages("lower/mod.rs", "use std::{fs, fmt};"), [message]);
+    }
+
+    #[test]
+    fn a_new_module_needs_a_row() {
+        assert_eq!(messages("helpers.rs", "").len(), 1);
+    }
+}
