@@ -15,10 +15,15 @@
 
 use std::sync::Arc;
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
+pub mod build;
 mod expr;
 mod module;
 mod scope;
 mod stmt;
+#[cfg(test)]
+mod tests;
 pub mod text;
 mod types;
 pub mod validate;

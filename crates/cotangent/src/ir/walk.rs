@@ -100,6 +100,24 @@ pub fn declared_local(stmt: &Stmt) -> Option<LocalId> {
     }
 }
 
+/// Calls `f` for every mention of a local, where it is declared too.
+pub fn each_local_mut(block: &mut [Stmt], f: &mut impl FnMut(&mut LocalId)) {
+    let _ = visit_block_mut(block, &mut |node| {
+        match node {
+            NodeMut::Stmt(stmt) => match &mut stmt.kind {
+                StmtKind::Declare { local: id, .. }
+                | StmtKind::Push { record: id, .. }
+                | StmtKind::Pop { record: id, .. } => f(id),
+                StmtKind::For(for_loop) => f(&mut for_loop.counter),
+                _ => {}
+            },
+            NodeMut::Place(Place { kind: PlaceKind::Local(id), .. }) => f(id),
+            NodeMut::Place(_) | NodeMut::Expr(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
 /// Visits every node of a block.
 pub fn visit_block<'a, B, F>(block: &'a [Stmt], f: &mut F) -> ControlFlow<B>
 where

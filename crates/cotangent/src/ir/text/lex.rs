@@ -29,11 +29,10 @@ pub(super) struct Token<'t> {
     pub(super) offset: usize,
 }
 
-/// Longer symbols stand before those that they begin with.
-const SYMBOLS: &[&str] = &[
+/// Operators. Longer ones stand before those that they begin with.
+const OPERATORS: &[&str] = &[
     "<<<", ">>>", "<<=", ">>=", "::<", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "->", "+=", "-=", "*=", "/=",
-    "%=", "&=", "|=", "^=", "+", "-", "*", "/", "%", "&", "|", "^", "~", "!", "<", ">", "=", "?", ":", ";", ",", ".",
-    "(", ")", "[", "]", "{", "}", "#",
+    "%=", "&=", "|=", "^=", "+", "-", "*", "/", "%", "&", "|", "^", "!", "<", ">", "=", ":",
 ];
 
 /// A position in the text.
@@ -68,13 +67,17 @@ impl<'t> Lexer<'t> {
             Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => (TokenKind::Word, word_length(rest)),
             Some(b'"') => return self.quoted(TokenKind::Text, b'"'),
             Some(b'`') => return self.quoted(TokenKind::Quoted, b'`'),
-            Some(_) => match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
-                Some(symbol) => (TokenKind::Symbol, symbol.len()),
-                None => {
+            Some(b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';' | b'.' | b'?' | b'#' | b'~') => {
+                (TokenKind::Symbol, 1)
+            }
+            Some(&first) => {
+                let is_here = |symbol: &&&str| symbol.as_bytes()[0] == first && rest.starts_with(**symbol);
+                let Some(symbol) = OPERATORS.iter().find(is_here) else {
                     let found: String = rest.chars().take(1).collect();
                     return Err(self.error(offset, format!("expected a token, found {found:?}")));
-                }
-            },
+                };
+                (TokenKind::Symbol, symbol.len())
+            }
         };
         self.offset += length;
         Ok(Token { kind, text: &rest[..length], offset })

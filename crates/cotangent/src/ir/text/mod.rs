@@ -65,6 +65,8 @@ mod parse_stmt;
 mod print;
 mod print_expr;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 mod words;
 

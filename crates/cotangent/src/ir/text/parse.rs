@@ -1,8 +1,8 @@
 //! Reads records, variables, functions and types from the text form.
 //!
 //! The parser knows the type of every name that it meets, so it can tell `pointer[i]` from `array[i]`; other than that
-//! it does not ask whether the module is valid. Names of records and functions are collected first: a mention may stand
-//! before its definition, which `validate` judges.
+//! it does not ask whether the module is valid. A record or function may be mentioned before it is defined, which
+//! `validate` judges: when a name is not known yet, the names of the whole text are collected.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,6 +19,7 @@ use crate::source::Span;
 
 /// One token of look-ahead, and what was read so far.
 pub(super) struct Parser<'t> {
+    text: &'t str,
     lexer: Lexer<'t>,
     pub(super) token: Token<'t>,
     names: HashSet<Name>,
@@ -27,6 +28,7 @@ pub(super) struct Parser<'t> {
     records: HashMap<Name, RecordId>,
     pub(super) globals: HashMap<Name, GlobalId>,
     functions: HashMap<Name, FunctionId>,
+    are_names_collected: bool,
     pub(super) locals: HashMap<LocalId, Local>,
     numbering: Numbering,
     pub(super) visible: Visible,
@@ -37,7 +39,8 @@ impl<'t> Parser<'t> {
     pub(super) fn new(text: &'t str) -> Result<Parser<'t>, ParseError> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next()?;
-        let mut parser = Parser {
+        Ok(Parser {
+            text,
             lexer,
             token,
             names: HashSet::new(),
@@ -46,17 +49,19 @@ impl<'t> Parser<'t> {
             records: HashMap::new(),
             globals: HashMap::new(),
             functions: HashMap::new(),
+            are_names_collected: false,
             locals: HashMap::new(),
             numbering: Numbering::default(),
             visible: Visible::default(),
-        };
-        parser.collect_names(text)?;
-        Ok(parser)
+        })
     }
 
-    /// Gives ids to the records and functions, which are named after a keyword outside all brackets.
-    fn collect_names(&mut self, text: &str) -> Result<(), ParseError> {
-        let mut lexer = Lexer::new(text);
+    /// Gives ids to all records and functions, which are named after a keyword outside all brackets.
+    fn collect_names(&mut self) -> Result<(), ParseError> {
+        if std::mem::replace(&mut self.are_names_collected, true) {
+            return Ok(());
+        }
+        let mut lexer = Lexer::new(self.text);
         let mut nesting = 0i64;
         let mut before = "";
         let (mut record_count, mut function_count) = (0, 0);
@@ -122,6 +127,7 @@ impl<'t> Parser<'t> {
     fn record(&mut self, is_builtin: bool) -> Result<(), ParseError> {
         self.keyword("record")?;
         let name = self.name("a record's name")?;
+        self.records.entry(name.clone()).or_insert(RecordId::new(self.module.records.len()));
         let align = if self.accept_word("align")? { Some(self.integer("an alignment")?) } else { None };
         self.symbol("{")?;
         let mut fields = Vec::new();
@@ -138,6 +144,7 @@ impl<'t> Parser<'t> {
     }
 
     fn function(&mut self, name: Name, space: Space) -> Result<(), ParseError> {
+        self.functions.entry(name.clone()).or_insert(FunctionId::new(self.module.functions.len()));
         self.locals = HashMap::new();
         self.numbering = Numbering::default();
         self.visible = Visible::default();
@@ -273,6 +280,9 @@ impl<'t> Parser<'t> {
             return kind.map(Type::Int).ok_or_else(message);
         }
         let name = self.name("a type")?;
+        if !self.records.contains_key(&name) {
+            self.collect_names()?;
+        }
         let message = || self.lexer.error(start.offset, format!("expected a type, found the unknown name `{name}`"));
         self.records.get(&name).map(|&id| Type::Record(id)).ok_or_else(message)
     }
@@ -281,6 +291,9 @@ impl<'t> Parser<'t> {
     pub(super) fn function_name(&mut self) -> Result<FunctionId, ParseError> {
         let offset = self.token.offset;
         let name = self.name("a function's name")?;
+        if !self.functions.contains_key(&name) {
+            self.collect_names()?;
+        }
         let unknown = || self.lexer.error(offset, format!("expected a function, found the unknown name `{name}`"));
         self.functions.get(&name).copied().ok_or_else(unknown)
     }
