@@ -188,7 +188,7 @@ mod tests {
         });
         let function = builder.finish();
         module.functions.push(function);
-        assert_eq!(validate::validate(&module), Ok(()));
+        assert_eq!(validate(&module), Ok(()));
         expect![[r#"
             constexpr n: int = 3;
 

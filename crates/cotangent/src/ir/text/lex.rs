@@ -3,11 +3,14 @@
 //! A token is a slice of the text. White space and `//` comments separate tokens and mean nothing else.
 
 use super::ParseError;
+use super::words::is_reserved;
 
 /// What kind of token it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TokenKind {
-    /// A reserved word or a plain name, with its namespaces: `if`, `geo::Vec3`.
+    /// A reserved word: `if`.
+    Keyword,
+    /// A plain name, with its namespaces: `geo::Vec3`.
     Word,
     /// A name in backticks; the text is what stands between them, still escaped.
     Quoted,
@@ -42,6 +45,13 @@ pub(super) struct Lexer<'t> {
     offset: usize,
 }
 
+impl Token<'_> {
+    /// Whether it is a reserved word or a plain name.
+    pub(super) fn is_word(self) -> bool {
+        matches!(self.kind, TokenKind::Keyword | TokenKind::Word)
+    }
+}
+
 impl<'t> Lexer<'t> {
     /// Begins at the beginning.
     pub(super) fn new(text: &'t str) -> Lexer<'t> {
@@ -64,7 +74,10 @@ impl<'t> Lexer<'t> {
         let (kind, length) = match rest.as_bytes().first() {
             None => (TokenKind::End, 0),
             Some(b'0'..=b'9') => (TokenKind::Number, number_length(rest)),
-            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => (TokenKind::Word, word_length(rest)),
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
+                let length = word_length(rest);
+                (if is_reserved(&rest[..length]) { TokenKind::Keyword } else { TokenKind::Word }, length)
+            }
             Some(b'"') => return self.quoted(TokenKind::Text, b'"'),
             Some(b'`') => return self.quoted(TokenKind::Quoted, b'`'),
             Some(b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';' | b'.' | b'?' | b'#' | b'~') => {

@@ -73,7 +73,7 @@ impl<'t> Parser<'t> {
                 (TokenKind::Symbol, "}" | ")" | "]") => nesting -= 1,
                 _ => {}
             }
-            let is_name = nesting == 0 && matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
+            let is_name = nesting == 0 && is_name(token);
             if is_name && before == "record" {
                 let name = self.name_of(token)?;
                 self.records.entry(name).or_insert(RecordId::new(record_count));
@@ -87,7 +87,7 @@ impl<'t> Parser<'t> {
                     function_count += 1;
                 }
             }
-            before = if nesting == 0 && token.kind == TokenKind::Word { token.text } else { "" };
+            before = if nesting == 0 && token.is_word() { token.text } else { "" };
         }
     }
 
@@ -102,7 +102,7 @@ impl<'t> Parser<'t> {
             let keyword = self.token;
             let space = words::value(SPACES, keyword.text);
             let storage = words::value(GLOBAL_STORAGES, keyword.text);
-            if keyword.kind != TokenKind::Word || (space.is_none() && storage.is_none()) {
+            if !keyword.is_word() || (space.is_none() && storage.is_none()) {
                 return Err(self.expected("a record, a variable or a function"));
             }
             self.advance()?;
@@ -269,7 +269,7 @@ impl<'t> Parser<'t> {
         }
         let start = self.token;
         let mut spelling = String::new();
-        while self.token.kind == TokenKind::Word && INT_TYPE_WORDS.contains(&self.token.text) && spelling.len() < 32 {
+        while self.token.is_word() && INT_TYPE_WORDS.contains(&self.token.text) && spelling.len() < 32 {
             spelling.push_str(if spelling.is_empty() { "" } else { " " });
             spelling.push_str(self.token.text);
             self.advance()?;
@@ -336,7 +336,7 @@ impl<'t> Parser<'t> {
 
     /// Whether the token is that reserved word.
     pub(super) fn is_word(&self, word: &str) -> bool {
-        self.token.kind == TokenKind::Word && self.token.text == word
+        self.token.is_word() && self.token.text == word
     }
 
     /// Passes an operator or bracket if it is there.
@@ -359,7 +359,7 @@ impl<'t> Parser<'t> {
 
     /// Passes a word of the table if one is there.
     pub(super) fn accept_one_of<T: Copy>(&mut self, words: Words<T>) -> Result<Option<T>, ParseError> {
-        let found = if self.token.kind == TokenKind::Word { words::value(words, self.token.text) } else { None };
+        let found = if self.token.is_word() { words::value(words, self.token.text) } else { None };
         if found.is_some() {
             self.advance()?;
         }
@@ -381,18 +381,9 @@ impl<'t> Parser<'t> {
         if self.accept_word(word)? { Ok(()) } else { Err(self.expected(&format!("`{word}`"))) }
     }
 
-    /// Whether the token is a name.
-    pub(super) fn is_name(&self) -> bool {
-        match self.token.kind {
-            TokenKind::Word => !words::is_reserved(self.token.text),
-            TokenKind::Quoted => true,
-            TokenKind::Number | TokenKind::Text | TokenKind::Symbol | TokenKind::End => false,
-        }
-    }
-
     /// Passes a name.
     pub(super) fn name(&mut self, what: &str) -> Result<Name, ParseError> {
-        if !self.is_name() {
+        if !is_name(self.token) {
             return Err(self.expected(what));
         }
         let name = self.name_of(self.token)?;
@@ -441,9 +432,13 @@ impl<'t> Parser<'t> {
             TokenKind::End => "the end of the text".to_owned(),
             TokenKind::Text => "a string".to_owned(),
             TokenKind::Quoted => format!("the name `{shown}`"),
-            TokenKind::Word if words::is_reserved(token.text) => format!("the keyword `{shown}`"),
+            TokenKind::Keyword => format!("the keyword `{shown}`"),
             TokenKind::Word | TokenKind::Number | TokenKind::Symbol => format!("`{shown}`"),
         };
         self.lexer.error(token.offset, format!("expected {what}, found {found}"))
     }
+}
+
+fn is_name(token: Token<'_>) -> bool {
+    matches!(token.kind, TokenKind::Word | TokenKind::Quoted)
 }
