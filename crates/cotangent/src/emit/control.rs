@@ -130,10 +130,12 @@ fn case(scope: &Scope<'_>, lines: &mut Lines, case: &Case, ty: &Type, is_last: b
 }
 
 fn label(value: i128, ty: &Type) -> String {
-    match ty {
-        Type::Int(kind) if !literals::fits_int(value) => literals::integer(value, *kind).text,
-        _ => value.to_string(),
+    if let Type::Int(kind) = ty
+        && !literals::fits_int(value)
+    {
+        return literals::integer(value, *kind).text;
     }
+    value.to_string()
 }
 
 /// Whether the end of the block may be reached, as far as its last statement shows.
