@@ -4,6 +4,7 @@ use super::Scope;
 use super::expr::{condition, converted, exact, in_promotion};
 use super::layout::{LIST_BREAK, Lines};
 use super::literals;
+use super::operators::{counter_step, counter_test};
 use super::place::place;
 use super::stmt::{block, compound, simple};
 use super::types::declaration;
@@ -37,12 +38,11 @@ pub(super) fn if_else(scope: &Scope<'_>, lines: &mut Lines, cond: &Expr, then_bl
 pub(super) fn for_loop(scope: &Scope<'_>, lines: &mut Lines, header: &For) {
     let counter = scope.local(header.counter);
     let place = Place::local(header.counter, counter.ty.clone());
-    let test = Expr::binary(header.test, Expr::load(place.clone()), header.to.clone());
     lines.line(&format!(
         "for ({} = {}; {LIST_BREAK}{}; {LIST_BREAK}{}) {{",
         declaration(scope, &counter.ty, &counter.name),
         converted(scope, &header.from).text,
-        exact(scope, &test).text,
+        counter_test(scope, &place, header.test, &header.to).text,
         step(scope, &place, header),
     ));
     nested(scope, lines, &header.body);
@@ -88,15 +88,19 @@ fn early_exit(scope: &Scope<'_>, lines: &Lines, cond: &Expr, exit: &Stmt) -> Opt
     lines.fits(&line).then_some(line)
 }
 
-fn step(scope: &Scope<'_>, place: &Place, header: &For) -> String {
-    let is_one = header.by.kind == ExprKind::Int(1) && place.ty.is_integral();
-    let name = self::place(scope, place).text;
-    match header.step {
-        BinaryOp::Add if is_one => return format!("++{name}"),
-        BinaryOp::Subtract if is_one => return format!("--{name}"),
-        _ => {}
+fn step(scope: &Scope<'_>, counter: &Place, header: &For) -> String {
+    let name = place(scope, counter).text;
+    let is_one = header.by.kind == ExprKind::Int(1) && counter.ty.is_integral();
+    if is_one && header.step == BinaryOp::Add {
+        return format!("++{name}");
     }
-    compound(scope, place, header.step, &place.ty, &header.by)
+    if is_one && header.step == BinaryOp::Subtract {
+        return format!("--{name}");
+    }
+    if let Some(by) = counter_step(scope, &counter.ty, header.step, &header.by) {
+        return format!("{name} {}= {}", header.step.spelling(), by.text);
+    }
+    compound(scope, counter, header.step, &counter.ty, &header.by)
         .unwrap_or_else(|| format!("{name} {}= {}", header.step.spelling(), exact(scope, &header.by).text))
 }
 
@@ -126,10 +130,12 @@ fn case(scope: &Scope<'_>, lines: &mut Lines, case: &Case, ty: &Type, is_last: b
 }
 
 fn label(value: i128, ty: &Type) -> String {
-    match ty {
-        Type::Int(kind) if !literals::fits_int(value) => literals::integer(value, *kind).text,
-        _ => value.to_string(),
+    if let Type::Int(kind) = ty
+        && !literals::fits_int(value)
+    {
+        return literals::integer(value, *kind).text;
     }
+    value.to_string()
 }
 
 /// Whether the end of the block may be reached, as far as its last statement shows.

@@ -17,7 +17,7 @@ pub(super) const LIST_BREAK: char = '\u{e}';
 /// After the `=` of an assignment or declaration: taken only when nothing else fits.
 pub(super) const ASSIGN_BREAK: char = '\u{1f}';
 
-/// A place where code may be broken, `looseness` from 0 for `?:` to 10 for multiplication.
+/// A place where code may be broken: after an operator that binds as tightly as its `Precedence` says.
 pub(super) fn operator_break(tightness: u8) -> char {
     let mark = FIRST_MARK + 1 + u32::from(tightness.min(15));
     char::from_u32(mark).expect("below the surrogates")

@@ -16,7 +16,8 @@ use super::expr::{condition, exact, in_promotion};
 use super::layout::operator_break;
 use super::literals::fits_int;
 use super::precedence::{Code, Precedence, Side, of_operator};
-use crate::ir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use super::same::same_expr;
+use crate::ir::{BinaryOp, Expr, ExprKind, Place, Type, UnaryOp};
 
 /// A unary operator.
 pub(super) fn unary(scope: &Scope<'_>, op: UnaryOp, operand: &Expr, ty: &Type) -> Code {
@@ -115,6 +116,32 @@ pub(super) fn compound_operand(
         | BinaryOp::Offset
         | BinaryOp::Distance => None,
     }
+}
+
+/// The test of a counted loop. The counter stands alone, and is compared in the type of the other side.
+pub(super) fn counter_test(scope: &Scope<'_>, counter: &Place, test: BinaryOp, to: &Expr) -> Code {
+    let loaded = Expr::load(counter.clone());
+    if to.ty.is_pointer() || is_smaller_than_int(&to.ty) {
+        return binary(scope, test, &loaded, to, &Type::Bool);
+    }
+    let bare = unconverted(to).filter(|bare| common(&counter.ty, &bare.ty).as_ref() == Some(&to.ty));
+    joined(test, exact(scope, &loaded), exact(scope, &bare.unwrap_or(Cow::Borrowed(to))))
+}
+
+/// The right side of the step `counter op= …` of a counted loop, if its conversion to the counter's type is the one
+/// that remains of C++'s: adding and multiplying in a wider type and converting back is the same as converting first.
+pub(super) fn counter_step(scope: &Scope<'_>, counter: &Type, op: BinaryOp, by: &Expr) -> Option<Code> {
+    if !matches!(counter, Type::Int(_)) || !matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply) {
+        return None;
+    }
+    let ExprKind::Cast(operand) = &by.kind else { return None };
+    let converts_to_by = |operand: &Expr| {
+        let Some(computed) = common(counter, &operand.ty) else { return false };
+        same_expr(&Expr::cast(Expr::cast(operand.clone(), computed), counter.clone()), by)
+    };
+    let inner = if let ExprKind::Cast(inner) = &operand.kind { Some(inner) } else { None };
+    let bare = inner.into_iter().chain([operand]).find(|bare| bare.ty.is_integral() && converts_to_by(bare))?;
+    Some(exact(scope, bare))
 }
 
 /// A pointer offset as its sign and its size: `p + -1` is written `p - 1`.

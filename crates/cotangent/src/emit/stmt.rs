@@ -5,11 +5,11 @@ use super::construct::initializer;
 use super::control::{for_loop, if_else, switch, while_loop};
 use super::dialect::DynamicShared;
 use super::effects::{Effect, effect};
-use super::expr::converted;
+use super::expr::{converted, exact};
 use super::layout::{ASSIGN_BREAK, LIST_BREAK, Lines};
 use super::operators::{compound_operand, signed_offset};
 use super::place::place;
-use super::precedence::Precedence;
+use super::precedence::{Code, Precedence};
 use super::same::same_place;
 use super::types::{declaration, type_name};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Local, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
@@ -68,28 +68,23 @@ pub(super) fn compound(
     operand: &Expr,
 ) -> Option<String> {
     let target = self::place(scope, place);
-    if op == BinaryOp::Offset {
+    let (op, size, is_one) = if op == BinaryOp::Offset {
         let (op, size) = signed_offset(scope, operand);
-        return Some(
-            step_by_one(op, &target, size.text == "1")
-                .unwrap_or_else(|| format!("{} {}= {ASSIGN_BREAK}{}", target.text, op.spelling(), size.text)),
-        );
-    }
-    let size = compound_operand(scope, op, &place.ty, computed, operand)?;
-    let is_one = operand.kind == ExprKind::Int(1) && place.ty == *computed;
-    Some(
-        step_by_one(op, &target, is_one)
-            .unwrap_or_else(|| format!("{} {}= {ASSIGN_BREAK}{}", target.text, op.spelling(), size.text)),
-    )
+        let is_one = size.text == "1";
+        (op, size, is_one)
+    } else {
+        let size = compound_operand(scope, op, &place.ty, computed, operand)?;
+        (op, size, operand.kind == ExprKind::Int(1) && place.ty == *computed)
+    };
+    let plain = || format!("{} {}= {ASSIGN_BREAK}{}", target.text, op.spelling(), size.text);
+    Some(step_by_one(op, &target, is_one).unwrap_or_else(plain))
 }
 
-fn step_by_one(op: BinaryOp, target: &super::precedence::Code, is_one: bool) -> Option<String> {
-    let sign = match op {
-        BinaryOp::Add if is_one => "++",
-        BinaryOp::Subtract if is_one => "--",
-        _ => return None,
-    };
-    Some(format!("{sign}{}", target.clone().at_least(Precedence::Unary)))
+/// `++target` or `--target`, for an addition or subtraction of one.
+fn step_by_one(op: BinaryOp, target: &Code, is_one: bool) -> Option<String> {
+    let sign = if op == BinaryOp::Add { "++" } else { "--" };
+    let is_step = is_one && (op == BinaryOp::Add || op == BinaryOp::Subtract);
+    is_step.then(|| format!("{sign}{}", target.clone().at_least(Precedence::Unary)))
 }
 
 fn stmt(scope: &Scope<'_>, lines: &mut Lines, stmt: &Stmt) {
@@ -172,9 +167,8 @@ fn assign(scope: &Scope<'_>, target: &Place, value: &Expr) -> String {
 }
 
 fn accumulate(scope: &Scope<'_>, target: &Place, value: &Expr) -> String {
-    compound(scope, target, BinaryOp::Add, &target.ty, value).unwrap_or_else(|| {
-        format!("{} += {ASSIGN_BREAK}{}", place(scope, target).text, super::expr::exact(scope, value).text)
-    })
+    compound(scope, target, BinaryOp::Add, &target.ty, value)
+        .unwrap_or_else(|| format!("{} += {ASSIGN_BREAK}{}", place(scope, target).text, exact(scope, value).text))
 }
 
 /// `place op= operand`, if that is what the assignment does.

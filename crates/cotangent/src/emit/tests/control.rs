@@ -49,6 +49,8 @@ fn loops() {
            for q: float* = p; q != (p + n); q += 4 { *q = 1.0f; }
            for x: float = 0.0f; x < 1.0f; x += 0.1f { }
            for t: short = 0s; t < 4s; t += 1s { }
+           for v: int = 0; v < n; v += ((blockDim.x * gridDim.x) as int) { }
+           for w: int = 0; w < n; w += (*p as int) { }
            while true { n = (n - 1); if (n < 0) { break; } }
            do { n = (n + 1); } while (n < 9);
          }",
@@ -71,6 +73,10 @@ fn loops() {
         for (float x = 0.0f; x < 1.0f; x += 0.1f) {
         }
         for (short t = 0; t < 4; ++t) {
+        }
+        for (int v = 0; v < n; v += blockDim.x * gridDim.x) {
+        }
+        for (int w = 0; w < n; w += (int)*p) {
         }
         while (true) {
           --n;
