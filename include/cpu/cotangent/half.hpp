@@ -118,6 +118,10 @@
   }                                                                                                 \
   inline unsigned int __h##relation##2_mask(pair a, pair b) {                                       \
     return (__h##relation(a.x, b.x) ? 0xffffu : 0u) | (__h##relation(a.y, b.y) ? 0xffff0000u : 0u); \
+  }                                                                                                 \
+  inline unsigned int __h##relation##u2_mask(pair a, pair b) {                                      \
+    return (__h##relation##u(a.x, b.x) ? 0xffffu : 0u) |                                            \
+           (__h##relation##u(a.y, b.y) ? 0xffff0000u : 0u);                                         \
   }
 
 #define COTANGENT_HALF_OPERATORS(type, add, subtract, multiply, divide, negate, one)                \
@@ -255,6 +259,8 @@
   COTANGENT_HALF_ROUNDED(scalar, name, rz, ::cotangent::math::Rounding::zero)                       \
   COTANGENT_HALF_ROUNDED(scalar, name, ru, ::cotangent::math::Rounding::up)                         \
   COTANGENT_HALF_ROUNDED(scalar, name, rd, ::cotangent::math::Rounding::down)                       \
+  inline signed char __##name##2char_rz(scalar a) { return a; }                                     \
+  inline unsigned char __##name##2uchar_rz(scalar a) { return a; }                                  \
   inline scalar __float2##name(float a) { return scalar(a); }                                       \
   inline scalar __double2##name(double a) { return scalar(a); }                                     \
   inline float __##name##2float(scalar a) { return a; }                                             \

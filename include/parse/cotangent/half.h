@@ -147,7 +147,8 @@
   __host__ __device__ pair __h##relation##u2(pair a, pair b);         \
   __host__ __device__ bool __hb##relation##2(pair a, pair b);         \
   __host__ __device__ bool __hb##relation##u2(pair a, pair b);        \
-  __host__ __device__ unsigned int __h##relation##2_mask(pair a, pair b);
+  __host__ __device__ unsigned int __h##relation##2_mask(pair a, pair b); \
+  __host__ __device__ unsigned int __h##relation##u2_mask(pair a, pair b);
 
 #define COTANGENT_HALF_OPERATORS(type)                                \
   __host__ __device__ type operator+(const type& a);                  \
@@ -211,6 +212,8 @@
   COTANGENT_HALF_INTEGERS(scalar, name, rz)                                           \
   COTANGENT_HALF_INTEGERS(scalar, name, ru)                                           \
   COTANGENT_HALF_INTEGERS(scalar, name, rd)                                           \
+  __host__ __device__ signed char __##name##2char_rz(scalar a);                       \
+  __host__ __device__ unsigned char __##name##2uchar_rz(scalar a);                    \
   __host__ __device__ scalar __float2##name(float a);                                 \
   __host__ __device__ scalar __double2##name(double a);                               \
   __host__ __device__ float __##name##2float(scalar a);                               \
