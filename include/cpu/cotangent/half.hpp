@@ -7,10 +7,16 @@
 // twice is rounding once. Fused multiply-add goes through double, to odd.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda_runtime.h"
 #include "cotangent/half_bits.hpp"
 
-#define COTANGENT_HALF_CLASS(scalar, pair, raw, format)                                             \
+// Each converts to the other, which need not be defined.
+struct __half;
+struct __nv_bfloat16;
+
+#define COTANGENT_HALF_CLASS(scalar, pair, raw, other, format)                                      \
   struct __align__(2) raw {                                                                         \
     unsigned short x;                                                                               \
   };                                                                                                \
@@ -21,6 +27,8 @@
     using Format = ::cotangent::math::format;                                                       \
     scalar() = default;                                                                             \
     scalar(const raw& bits) : __x(bits.x) {}                                                        \
+    template <class T, class = typename std::enable_if<std::is_same<T, other>::value>::type>        \
+    explicit scalar(const T& value) : __x(rounded(static_cast<float>(value))) {}                    \
     scalar(double value) : __x(rounded(value)) {}                                                   \
     scalar(float value) : __x(rounded(value)) {}                                                    \
     scalar(short value) : __x(rounded(value)) {}                                                    \

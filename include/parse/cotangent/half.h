@@ -6,11 +6,17 @@
 // the type's name.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda_runtime.h"
+
+// Each converts to the other, which need not be defined.
+struct __half;
+struct __nv_bfloat16;
 
 // A scalar type's class: converts from and to every arithmetic type. Its bits
 // are private as in CUDA; `raw` is the public struct around the same bits.
-#define COTANGENT_HALF_CLASS(scalar, pair, raw)                       \
+#define COTANGENT_HALF_CLASS(scalar, pair, raw, other)                \
   struct __align__(2) raw {                                           \
     unsigned short x;                                                 \
   };                                                                  \
@@ -20,6 +26,8 @@
   struct __align__(2) scalar {                                        \
     scalar() = default;                                               \
     __host__ __device__ scalar(const raw& bits);                      \
+    template <class T, class = typename std::enable_if<std::is_same<T, other>::value>::type> \
+    explicit __host__ __device__ scalar(const T& value);              \
     __host__ __device__ scalar(float value);                          \
     __host__ __device__ scalar(double value);                         \
     __host__ __device__ scalar(short value);                          \
