@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::abi::{DEFAULT_DYNAMIC_SHARED, Dim, Launch, MAX_DYNAMIC_SHARED, Site};
 use crate::block::{self, Block};
+use crate::checks::{Checks, LaunchChecks};
 use crate::error::{self, CudaError};
 use crate::failure::{Failure, Place, file_name};
 use crate::order::BlockOrder;
@@ -92,10 +93,14 @@ pub(crate) extern "C" fn function_shared_limit(function: *const c_void, bytes: i
 }
 
 /// A launch, shared with the OS threads that run it while the launching thread waits.
-struct Shared<'a>(&'a Launch);
+struct Shared<'a> {
+    launch: &'a Launch,
+    /// Only in checked runs, which use no other OS thread.
+    checks: Option<*mut Checks>,
+}
 
 // SAFETY: the closure of a launch is only read by the program's functions, and the launching
-// thread waits until all blocks have run.
+// thread waits until all blocks have run. The checks stay on the launching thread.
 unsafe impl Sync for Shared<'_> {}
 
 fn run(runtime: &Runtime, launch: &Launch) -> Result<(), CudaError> {
@@ -104,14 +109,15 @@ fn run(runtime: &Runtime, launch: &Launch) -> Result<(), CudaError> {
     let stop = AtomicBool::new(false);
     let failed: Mutex<Option<(Box<Failure>, u64)>> = Mutex::new(None);
     let order = BlockOrder::new(blocks, runtime.config.seed);
-    let shared = Shared(launch);
+    let mut checks = LaunchChecks::begin(launch);
+    let shared = Shared { launch, checks: checks.as_mut().and_then(LaunchChecks::pointer) };
 
     let chunk =
         (blocks / (runtime.workers() as u64 * 16)).max(CHUNK_THREADS.div_ceil(threads_in_block)).max(1);
     let run_from = |first: u64| {
         let shared = &shared;
         let count = chunk.min(blocks - first);
-        if let Err((failure, index)) = run_chunk(runtime, shared.0, order, first, count, &stop) {
+        if let Err((failure, index)) = run_chunk(runtime, shared, order, first, count, &stop) {
             stop.store(true, Ordering::Relaxed);
             failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert((failure, index));
         }
@@ -121,28 +127,33 @@ fn run(runtime: &Runtime, launch: &Launch) -> Result<(), CudaError> {
         Some(pool) => pool.install(|| (0..starts).into_par_iter().for_each(|n| run_from(n * chunk))),
         None => (0..starts).for_each(|n| run_from(n * chunk)),
     }
-    match failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-        None => Ok(()),
-        Some((failure, index)) => {
-            report::launch_failed(&failure, launch, launch.grid.coordinates(index));
-            error::set_sticky(failure.error());
-            Err(failure.error())
-        }
+    let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let failed = failed.map(|(failure, index)| (failure, launch.grid.coordinates(index)));
+    let checked = checks.is_some();
+    if let Some(checks) = checks {
+        checks.end(failed.as_ref().map(|(failure, block)| (&**failure, *block)));
     }
+    let Some((failure, block)) = failed else { return Ok(()) };
+    if !checked {
+        report::launch_failed(&failure, launch, block);
+    }
+    error::set_sticky(failure.error());
+    Err(failure.error())
 }
 
 /// Runs `count` blocks on this OS thread, from position `first` of the order on.
 fn run_chunk(
     runtime: &Runtime,
-    launch: &Launch,
+    shared: &Shared<'_>,
     order: BlockOrder,
     first: u64,
     count: u64,
     stop: &AtomicBool,
 ) -> Result<(), (Box<Failure>, u64)> {
+    let launch = shared.launch;
     let block = BLOCK.with(UnsafeCell::get);
     // SAFETY: this OS thread's own block; it is not running, since kernels cannot launch.
-    unsafe { (*block).prepare(launch) };
+    unsafe { (*block).prepare(launch, shared.checks) };
     RUNNING.set(block);
     let looped = launch.run_blocks.is_some() && runtime.config.seed == 0 && !runtime.config.check;
     // SAFETY: prepared above for this launch, which outlives the call.

@@ -156,6 +156,9 @@ struct CotangentApi {
   // does not return.
   void (*access)(const void* address, uint64_t bytes, uint32_t kind, uint32_t alignment, const void* pc);
   void (*access_copy)(const void* to, const void* from, uint64_t bytes, const void* pc);
+  // The range that all allocations of a checked run lie in; empty otherwise.
+  uint64_t device_begin;
+  uint64_t device_bytes;
 };
 
 }  // extern "C"

@@ -45,10 +45,12 @@ COTANGENT_UNCHECKED int submit(const Configuration& configuration, Closure& clos
   return api->launch(&launch);
 }
 
-// Calls a closure without arguments, for every thread.
+// Calls a closure without arguments, for every thread. The thread's own copy lies on its own
+// stack: the launch's is on the host's, which a kernel must not touch.
 template <class Closure>
 COTANGENT_UNCHECKED void call(void* closure) {
-  (*static_cast<const Closure*>(closure))();
+  const Closure own = *static_cast<const Closure*>(closure);
+  own();
 }
 
 // A launch of one function. The call operator has the kernel's own parameter types, so arguments
