@@ -4,9 +4,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::abi::{DEFAULT_DYNAMIC_SHARED, Dim, Launch, MAX_DYNAMIC_SHARED, Site};
 use crate::block::{self, Block};
@@ -14,9 +12,9 @@ use crate::checks::{Checks, LaunchChecks};
 use crate::error::{self, CudaError};
 use crate::failure::{Failure, Place, file_name};
 use crate::order::BlockOrder;
-use crate::report;
 use crate::runtime::{Runtime, runtime};
 use crate::warp::{Collective, Operand};
+use crate::{event, report};
 
 /// A launch of fewer threads than this is not worth waking other OS threads.
 const SMALL_LAUNCH: u64 = 2048;
@@ -63,6 +61,7 @@ fn validate(launch: &Launch) -> Result<(), CudaError> {
     if !grid_fits || !block_fits {
         return Err(CudaError::INVALID_CONFIGURATION);
     }
+    event::stream_exists(launch.stream)?;
     if launch.shared_bytes > shared_limit(launch.function) as u64 {
         return Err(CudaError::INVALID_VALUE);
     }
@@ -123,9 +122,16 @@ fn run(runtime: &Runtime, launch: &Launch) -> Result<(), CudaError> {
         }
     };
     let starts = blocks.div_ceil(chunk);
+    // Chunks are handed out in ascending order, so a block may wait for one that comes before it.
+    let next = AtomicU64::new(0);
+    let work = || {
+        while let Some(start) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|start| *start < starts) {
+            run_from(start * chunk);
+        }
+    };
     match runtime.pool.as_ref().filter(|_| starts > 1 && blocks * threads_in_block > SMALL_LAUNCH) {
-        Some(pool) => pool.install(|| (0..starts).into_par_iter().for_each(|n| run_from(n * chunk))),
-        None => (0..starts).for_each(|n| run_from(n * chunk)),
+        Some(pool) => drop(pool.broadcast(|_| work())),
+        None => work(),
     }
     let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let failed = failed.map(|(failure, index)| (failure, launch.grid.coordinates(index)));

@@ -89,7 +89,6 @@ struct CotangentLaunch {
   void* stream;
   const void* function;
   void* closure;
-  uint64_t closure_bytes;
   // Makes `block_index` the current block of this OS thread; returns the address of its threadIdx.
   CotangentDim* (*enter_block)(const CotangentLaunch* launch, CotangentDim block_index);
   void (*leave_block)();

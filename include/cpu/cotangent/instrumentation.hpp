@@ -11,11 +11,15 @@
 
 namespace cotangent {
 
-// Reports an access unless it is the host's business.
+// Whether an access is more than the host's own business. The range is empty without checks.
+static inline bool concerns_checks(const void* address) {
+  if (api == nullptr || api->checking == 0) return false;
+  return in_kernel || reinterpret_cast<uint64_t>(address) - api->device_begin < api->device_bytes;
+}
+
 static inline void report(const void* address, uint64_t bytes, CotangentAccess kind, uint32_t alignment,
                           const void* pc) {
-  if (api == nullptr) return;
-  if (!in_kernel && reinterpret_cast<uint64_t>(address) - api->device_begin >= api->device_bytes) return;
+  if (!concerns_checks(address)) return;
   api->access(address, bytes, kind, alignment, pc);
 }
 
@@ -65,12 +69,8 @@ COTANGENT_CALLBACK void __tsan_vptr_update(void** address, void*) {
 
 namespace cotangent {
 
-static inline bool concerns_device(const void* address) {
-  return reinterpret_cast<uint64_t>(address) - api->device_begin < api->device_bytes;
-}
-
 static inline void report_copy(const void* to, const void* from, size_t bytes, const void* pc) {
-  if (api == nullptr || !(in_kernel || concerns_device(to) || concerns_device(from))) return;
+  if (!concerns_checks(to) && !concerns_checks(from)) return;
   api->access_copy(to, from, bytes, pc);
 }
 
