@@ -12,7 +12,10 @@
 //! ```
 
 pub mod abi;
+mod arena;
 mod block;
+pub mod check;
+mod checks;
 mod device;
 mod error;
 mod event;
@@ -21,6 +24,7 @@ mod launch;
 mod loader;
 mod memory;
 mod order;
+mod program;
 mod report;
 mod runtime;
 mod stack;

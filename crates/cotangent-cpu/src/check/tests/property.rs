@@ -1,0 +1,222 @@
+//! The race detector against a naive model, on random sequences.
+//!
+//! The model keeps for each thread the set of all accesses that come before whatever the thread does next: its own,
+//! and those it learns of when it synchronises. Two conflicting accesses race if the earlier one is not in the set
+//! of the later one's thread. Nothing is forgotten and nothing is compressed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::super::{Access, AccessKind, Checker, Code, Options, SharedMemory, Site, Space};
+use super::{DEVICE, STATIC_SHARED};
+
+/// Threads that take part: four lanes of warp 0 and two of warp 1.
+const THREADS: [u32; 6] = [0, 1, 2, 3, 32, 33];
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Access { thread: usize, kind: AccessKind, offset: usize, size: usize, shared: bool },
+    Barrier,
+    WarpSync { warp: u32, lanes: u32 },
+    NextBlock,
+    NextLaunch,
+}
+
+/// An access as the model sees it.
+struct Event {
+    launch: usize,
+    block: usize,
+    thread: usize,
+    kind: AccessKind,
+    shared: bool,
+    bytes: std::ops::Range<usize>,
+}
+
+fn access(offsets: usize) -> impl Strategy<Value = Step> {
+    let kind = prop_oneof![Just(AccessKind::Read), Just(AccessKind::Write), Just(AccessKind::Atomic)];
+    let size = prop_oneof![8 => Just(4usize), 1 => Just(1), 1 => Just(2), 1 => Just(8)];
+    (0..THREADS.len(), kind, 0..offsets, size, any::<bool>()).prop_map(
+        |(thread, kind, offset, size, shared)| Step::Access {
+            thread,
+            kind,
+            offset: offset * 4 / size * size,
+            size,
+            shared,
+        },
+    )
+}
+
+/// Sequences with warp synchronisations over masks from `masks`. Few locations make conflicts likely.
+fn steps(masks: BoxedStrategy<u32>) -> impl Strategy<Value = Vec<Step>> {
+    let sync = (0..2u32, masks).prop_map(|(warp, lanes)| Step::WarpSync { warp, lanes });
+    let step = prop_oneof![
+        16 => access(2),
+        2 => Just(Step::Barrier),
+        4 => sync,
+        1 => Just(Step::NextBlock),
+        1 => Just(Step::NextLaunch),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+/// All racing pairs of accesses, as (earlier, later) indexes of steps.
+fn model(steps: &[Step]) -> (BTreeMap<usize, Event>, BTreeSet<(usize, usize)>) {
+    let mut events: BTreeMap<usize, Event> = BTreeMap::new();
+    let mut races = BTreeSet::new();
+    let mut known: [BTreeSet<usize>; 6] = Default::default();
+    let (mut launch, mut block) = (0, 0);
+    for (index, step) in steps.iter().enumerate() {
+        match *step {
+            Step::Access { thread, kind, offset, size, shared } => {
+                let event = Event { launch, block, thread, kind, shared, bytes: offset..offset + size };
+                let unordered = |other: &usize| !known[thread].contains(other);
+                let races_with =
+                    events.iter().filter(|(_, other)| conflicts(other, &event)).map(|(it, _)| *it);
+                races.extend(races_with.filter(unordered).map(|other| (other, index)));
+                events.insert(index, event);
+                known[thread].insert(index);
+            }
+            Step::Barrier => join(&mut known, |_| true),
+            Step::WarpSync { warp, lanes } => {
+                join(&mut known, |thread| thread / 32 == warp && lanes >> (thread % 32) & 1 == 1);
+            }
+            Step::NextBlock => {
+                block += 1;
+                known = Default::default();
+            }
+            Step::NextLaunch => {
+                launch += 1;
+                block += 1;
+                known = Default::default();
+            }
+        }
+    }
+    (events, races)
+}
+
+fn join(known: &mut [BTreeSet<usize>; 6], takes_part: impl Fn(u32) -> bool) {
+    let members: Vec<usize> = (0..THREADS.len()).filter(|index| takes_part(THREADS[*index])).collect();
+    let all: BTreeSet<usize> = members.iter().flat_map(|member| known[*member].iter().copied()).collect();
+    for member in members {
+        known[member] = all.clone();
+    }
+}
+
+fn conflicts(a: &Event, b: &Event) -> bool {
+    let overlap = a.bytes.start < b.bytes.end && b.bytes.start < a.bytes.end;
+    let same_memory = a.shared == b.shared && (!a.shared || a.block == b.block);
+    let different_threads = (a.block, a.thread) != (b.block, b.thread);
+    let write = a.kind == AccessKind::Write || b.kind == AccessKind::Write || a.kind != b.kind;
+    a.launch == b.launch && same_memory && overlap && different_threads && write
+}
+
+/// What the checker finds: (earlier, later) indexes of steps, and whether the earlier one is exact.
+fn detect(steps: &[Step]) -> Vec<(usize, usize, bool)> {
+    let mut checker = Checker::new(Options { max_findings: usize::MAX, ..Options::default() });
+    checker.allocate(DEVICE, 64, Space::Device, Site::Unknown);
+    let shared =
+        || SharedMemory { static_range: STATIC_SHARED..STATIC_SHARED + 64, ..SharedMemory::default() };
+    let launch = |checker: &mut Checker| checker.begin_launch("kernel", [9, 1, 1], [64, 1, 1], Site::Unknown);
+    launch(&mut checker);
+    checker.begin_block([0; 3], shared());
+    for (index, step) in steps.iter().enumerate() {
+        match *step {
+            Step::Access { thread, kind, offset, size, shared } => {
+                let address = if shared { STATIC_SHARED } else { DEVICE } + offset;
+                let access = Access { address, size, kind, alignment: size, site: Site::Address(index + 1) };
+                let _ = checker.access(THREADS[thread], access);
+            }
+            Step::Barrier => checker.barrier(),
+            Step::WarpSync { warp, lanes } => checker.warp_sync(warp, lanes),
+            Step::NextBlock => {
+                checker.end_block();
+                checker.begin_block([1, 0, 0], shared());
+            }
+            Step::NextLaunch => {
+                checker.end_launch();
+                launch(&mut checker);
+                checker.begin_block([0; 3], shared());
+            }
+        }
+    }
+    let step_of = |site| match site {
+        Site::Address(address) => address - 1,
+        Site::Unknown | Site::Line { .. } => unreachable!("all sites are addresses"),
+    };
+    let races = checker.findings().list().iter().filter(|it| it.code != Code::UninitialisedShared);
+    races
+        .map(|it| {
+            let later = it.secondary.as_ref().expect("a race has two sides");
+            (step_of(it.primary.site), step_of(later.site), it.primary.remark.is_empty())
+        })
+        .collect()
+}
+
+/// Nothing is reported that is no race.
+fn check_sound(steps: &[Step]) -> Result<(), TestCaseError> {
+    let (_, races) = model(steps);
+    for (earlier, later, exact) in detect(steps) {
+        let real =
+            if exact { races.contains(&(earlier, later)) } else { races.iter().any(|(_, it)| *it == later) };
+        prop_assert!(real, "step {later} does not race with step {earlier}");
+    }
+    Ok(())
+}
+
+/// The first access to a byte that races with an earlier one is reported.
+fn check_complete(steps: &[Step]) -> Result<(), TestCaseError> {
+    let (events, races) = model(steps);
+    let found: BTreeSet<usize> = detect(steps).into_iter().map(|(_, later, _)| later).collect();
+    let mut seen = BTreeSet::new();
+    let mut by_time: Vec<(usize, usize)> = races.into_iter().collect();
+    by_time.sort_by_key(|(earlier, later)| (*later, *earlier));
+    for (earlier, later) in by_time {
+        let (first, second) = (&events[&earlier], &events[&later]);
+        let overlap = first.bytes.start.max(second.bytes.start)..first.bytes.end.min(second.bytes.end);
+        for byte in overlap {
+            let block = if second.shared { Some(second.block) } else { None };
+            if seen.insert((second.launch, second.shared, block, byte)) {
+                prop_assert!(found.contains(&later), "step {later} races with step {earlier}, not reported");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the first partial synchronisation of each phase.
+fn one_sync_a_phase(mut steps: Vec<Step>) -> Vec<Step> {
+    let mut synchronised = false;
+    steps.retain(|step| match step {
+        Step::WarpSync { .. } => !std::mem::replace(&mut synchronised, true),
+        Step::Access { .. } => true,
+        Step::Barrier | Step::NextBlock | Step::NextLaunch => {
+            synchronised = false;
+            true
+        }
+    });
+    steps
+}
+
+fn any_mask() -> BoxedStrategy<u32> {
+    prop_oneof![Just(u32::MAX), 0..16u32].boxed()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn reports_are_races_of_the_model(steps in steps(any_mask())) {
+        check_sound(&steps)?;
+    }
+
+    #[test]
+    fn first_race_of_each_byte_is_reported_with_full_masks(steps in steps(Just(u32::MAX).boxed())) {
+        check_complete(&steps)?;
+    }
+
+    #[test]
+    fn first_race_of_each_byte_is_reported_with_a_partial_mask_a_phase(steps in steps(any_mask())) {
+        check_complete(&one_sync_a_phase(steps))?;
+    }
+}
