@@ -11,8 +11,9 @@
 #define __managed__
 
 // A block runs wholly on one thread of the operating system, so one copy for
-// each of those is one copy for each block.
-#define __shared__ static thread_local
+// each of those is one copy for each block. The section tells the runtime
+// which thread-local variables are shared memory.
+#define __shared__ static thread_local __attribute__((section("cotangent_shared")))
 
 #define __launch_bounds__(...)
 #define __grid_constant__

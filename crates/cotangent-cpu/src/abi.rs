@@ -52,7 +52,8 @@ pub(crate) mod barrier {
     pub(crate) const OR: u32 = 3;
 }
 
-/// A `__managed__` variable, among the kinds of `CotangentSpace`.
+/// Kinds of variables: `CotangentSpace` of the header.
+pub(crate) const SPACE_CONSTANT: u32 = 1;
 pub(crate) const SPACE_MANAGED: u32 = 2;
 
 /// What memory is allocated for.
@@ -79,7 +80,6 @@ pub struct Launch {
     pub stream: *mut c_void,
     pub function: *const c_void,
     pub closure: *mut c_void,
-    pub closure_bytes: u64,
     pub enter_block: unsafe extern "C" fn(*const Launch, Dim) -> *mut Dim,
     pub leave_block: unsafe extern "C" fn(),
     pub run_thread: unsafe extern "C" fn(*mut c_void),
@@ -138,6 +138,8 @@ pub struct Api {
 
     pub access: unsafe extern "C" fn(*const c_void, u64, u32, u32, *const c_void),
     pub access_copy: unsafe extern "C" fn(*const c_void, *const c_void, u64, *const c_void),
+    pub device_begin: u64,
+    pub device_bytes: u64,
 }
 
 /// Sizes and offsets of the mirrored structures, named as in the header: `(structure, field,
@@ -160,7 +162,6 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             stream,
             function,
             closure,
-            closure_bytes,
             enter_block,
             leave_block,
             run_thread,
@@ -204,7 +205,9 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             error_name,
             error_text,
             access,
-            access_copy
+            access_copy,
+            device_begin,
+            device_bytes
         ),
     ]
     .concat()

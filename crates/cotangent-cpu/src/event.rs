@@ -48,7 +48,8 @@ fn create(result: *mut *mut c_void, handle: Handle) -> i32 {
     })
 }
 
-fn stream_exists(stream: *mut c_void) -> Result<(), CudaError> {
+/// Whether the program may use this stream.
+pub(crate) fn stream_exists(stream: *mut c_void) -> Result<(), CudaError> {
     let known = (stream as usize) < FIRST_HANDLE
         || with_handles(|all| matches!(all.get(&(stream as usize)), Some(Handle::Stream)));
     if known { Ok(()) } else { Err(CudaError::INVALID_RESOURCE_HANDLE) }

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::fmt;
 
 use crate::abi::{Dim, Site};
+use crate::check::Code;
 use crate::error::CudaError;
 
 /// A place in the source where threads wait, with what they wait in.
@@ -32,6 +33,8 @@ pub(crate) enum Failure {
     Assert,
     /// `__trap()`.
     Trap { place: Place },
+    /// The checks found an access that a GPU would not survive.
+    InvalidAccess,
 }
 
 impl Failure {
@@ -39,6 +42,7 @@ impl Failure {
     pub(crate) fn error(&self) -> CudaError {
         match self {
             Failure::Assert => CudaError::ASSERT,
+            Failure::InvalidAccess => CudaError::ILLEGAL_ADDRESS,
             Failure::DivergentBarriers { .. }
             | Failure::Deadlock { .. }
             | Failure::MaskWithoutSelf { .. }
@@ -47,14 +51,44 @@ impl Failure {
         }
     }
 
-    /// The code under which the finding is reported; assertions are not findings.
-    pub(crate) fn code(&self) -> Option<&'static str> {
+    /// The code under which the finding is reported. Assertions and traps are the program's own
+    /// business, and an invalid access has been reported by the checks.
+    pub(crate) fn code(&self) -> Option<Code> {
         match self {
-            Failure::DivergentBarriers { .. } => Some("divergent-barrier"),
-            Failure::Deadlock { .. } => Some("deadlock"),
-            Failure::MaskWithoutSelf { .. } => Some("warp-mask"),
-            Failure::NotInKernel { .. } => Some("collective-in-loop"),
-            Failure::Assert | Failure::Trap { .. } => None,
+            Failure::DivergentBarriers { .. } => Some(Code::DivergentBarrier),
+            Failure::Deadlock { .. } | Failure::MaskWithoutSelf { .. } | Failure::NotInKernel { .. } => {
+                Some(Code::NeverArrives)
+            }
+            Failure::Assert | Failure::Trap { .. } | Failure::InvalidAccess => None,
+        }
+    }
+
+    /// Where threads wait, or the one that failed is.
+    pub(crate) fn places(&self) -> Vec<&Place> {
+        match self {
+            Failure::DivergentBarriers { first, second } => vec![first, second],
+            Failure::Deadlock { places } => places.iter().collect(),
+            Failure::MaskWithoutSelf { place, .. }
+            | Failure::NotInKernel { place }
+            | Failure::Trap { place } => {
+                vec![place]
+            }
+            Failure::Assert | Failure::InvalidAccess => Vec::new(),
+        }
+    }
+
+    /// What to say instead of the code's title.
+    pub(crate) fn message(&self) -> Option<String> {
+        match self {
+            Failure::MaskWithoutSelf { mask, .. } => {
+                Some(format!("the mask {mask:#010x} leaves out the calling lane"))
+            }
+            Failure::NotInKernel { .. } => Some(String::from("threads cannot wait for each other here")),
+            Failure::DivergentBarriers { .. }
+            | Failure::Deadlock { .. }
+            | Failure::Assert
+            | Failure::Trap { .. }
+            | Failure::InvalidAccess => None,
         }
     }
 }
@@ -69,23 +103,9 @@ impl fmt::Display for Place {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::DivergentBarriers { first, second } => {
-                write!(f, "live threads of one block wait at different barriers\n  {first}\n  {second}")
-            }
-            Failure::Deadlock { places } => {
-                write!(f, "the threads of a block wait for each other for ever")?;
-                places.iter().try_for_each(|place| write!(f, "\n  {place}"))
-            }
-            Failure::MaskWithoutSelf { place, mask } => {
-                write!(f, "the mask {mask:#010x} leaves out the calling lane\n  {place}")
-            }
-            Failure::NotInKernel { place } => {
-                write!(f, "threads cannot wait for each other here\n  {place}")
-            }
-            Failure::Assert => write!(f, "an assertion failed"),
-            Failure::Trap { place } => write!(f, "a thread trapped\n  {place}"),
-        }
+        let title = self.code().map_or("a thread stopped the launch", |code| code.entry().title);
+        write!(f, "{}", self.message().as_deref().unwrap_or(title))?;
+        self.places().into_iter().try_for_each(|place| write!(f, "\n  {place}"))
     }
 }
 

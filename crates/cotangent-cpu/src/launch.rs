@@ -4,18 +4,17 @@ use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::abi::{DEFAULT_DYNAMIC_SHARED, Dim, Launch, MAX_DYNAMIC_SHARED, Site};
 use crate::block::{self, Block};
+use crate::checks::{Checks, LaunchChecks};
 use crate::error::{self, CudaError};
 use crate::failure::{Failure, Place, file_name};
 use crate::order::BlockOrder;
-use crate::report;
 use crate::runtime::{Runtime, runtime};
 use crate::warp::{Collective, Operand};
+use crate::{event, report};
 
 /// A launch of fewer threads than this is not worth waking other OS threads.
 const SMALL_LAUNCH: u64 = 2048;
@@ -62,6 +61,7 @@ fn validate(launch: &Launch) -> Result<(), CudaError> {
     if !grid_fits || !block_fits {
         return Err(CudaError::INVALID_CONFIGURATION);
     }
+    event::stream_exists(launch.stream)?;
     if launch.shared_bytes > shared_limit(launch.function) as u64 {
         return Err(CudaError::INVALID_VALUE);
     }
@@ -92,10 +92,14 @@ pub(crate) extern "C" fn function_shared_limit(function: *const c_void, bytes: i
 }
 
 /// A launch, shared with the OS threads that run it while the launching thread waits.
-struct Shared<'a>(&'a Launch);
+struct Shared<'a> {
+    launch: &'a Launch,
+    /// Only in checked runs, which use no other OS thread.
+    checks: Option<*mut Checks>,
+}
 
 // SAFETY: the closure of a launch is only read by the program's functions, and the launching
-// thread waits until all blocks have run.
+// thread waits until all blocks have run. The checks stay on the launching thread.
 unsafe impl Sync for Shared<'_> {}
 
 fn run(runtime: &Runtime, launch: &Launch) -> Result<(), CudaError> {
@@ -104,45 +108,58 @@ fn run(runtime: &Runtime, launch: &Launch) -> Result<(), CudaError> {
     let stop = AtomicBool::new(false);
     let failed: Mutex<Option<(Box<Failure>, u64)>> = Mutex::new(None);
     let order = BlockOrder::new(blocks, runtime.config.seed);
-    let shared = Shared(launch);
+    let mut checks = LaunchChecks::begin(launch);
+    let shared = Shared { launch, checks: checks.as_mut().and_then(LaunchChecks::pointer) };
 
     let chunk =
         (blocks / (runtime.workers() as u64 * 16)).max(CHUNK_THREADS.div_ceil(threads_in_block)).max(1);
     let run_from = |first: u64| {
         let shared = &shared;
         let count = chunk.min(blocks - first);
-        if let Err((failure, index)) = run_chunk(runtime, shared.0, order, first, count, &stop) {
+        if let Err((failure, index)) = run_chunk(runtime, shared, order, first, count, &stop) {
             stop.store(true, Ordering::Relaxed);
             failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert((failure, index));
         }
     };
     let starts = blocks.div_ceil(chunk);
-    match runtime.pool.as_ref().filter(|_| starts > 1 && blocks * threads_in_block > SMALL_LAUNCH) {
-        Some(pool) => pool.install(|| (0..starts).into_par_iter().for_each(|n| run_from(n * chunk))),
-        None => (0..starts).for_each(|n| run_from(n * chunk)),
-    }
-    match failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-        None => Ok(()),
-        Some((failure, index)) => {
-            report::launch_failed(&failure, launch, launch.grid.coordinates(index));
-            error::set_sticky(failure.error());
-            Err(failure.error())
+    // Chunks are handed out in ascending order, so a block may wait for one that comes before it.
+    let next = AtomicU64::new(0);
+    let work = || {
+        while let Some(start) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|start| *start < starts) {
+            run_from(start * chunk);
         }
+    };
+    match runtime.pool.as_ref().filter(|_| starts > 1 && blocks * threads_in_block > SMALL_LAUNCH) {
+        Some(pool) => drop(pool.broadcast(|_| work())),
+        None => work(),
     }
+    let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let failed = failed.map(|(failure, index)| (failure, launch.grid.coordinates(index)));
+    let checked = checks.is_some();
+    if let Some(checks) = checks {
+        checks.end(failed.as_ref().map(|(failure, block)| (&**failure, *block)));
+    }
+    let Some((failure, block)) = failed else { return Ok(()) };
+    if !checked {
+        report::launch_failed(&failure, launch, block);
+    }
+    error::set_sticky(failure.error());
+    Err(failure.error())
 }
 
 /// Runs `count` blocks on this OS thread, from position `first` of the order on.
 fn run_chunk(
     runtime: &Runtime,
-    launch: &Launch,
+    shared: &Shared<'_>,
     order: BlockOrder,
     first: u64,
     count: u64,
     stop: &AtomicBool,
 ) -> Result<(), (Box<Failure>, u64)> {
+    let launch = shared.launch;
     let block = BLOCK.with(UnsafeCell::get);
     // SAFETY: this OS thread's own block; it is not running, since kernels cannot launch.
-    unsafe { (*block).prepare(launch) };
+    unsafe { (*block).prepare(launch, shared.checks) };
     RUNNING.set(block);
     let looped = launch.run_blocks.is_some() && runtime.config.seed == 0 && !runtime.config.check;
     // SAFETY: prepared above for this launch, which outlives the call.

@@ -1,14 +1,14 @@
 //! Loads a compiled program and runs its `main`.
 
-use std::ffi::{CString, OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
 
 use crate::abi::{self, Api};
-use crate::report;
 use crate::runtime::{self, Config};
+use crate::{checks, report};
 
 /// The exit code of a program that ended well but about which something was found.
 pub const FINDINGS_EXIT_CODE: i32 = 66;
@@ -42,6 +42,9 @@ pub fn run_program<S: AsRef<OsStr>>(
     config: Config,
 ) -> Result<i32, LoadError> {
     let api = runtime::start(config);
+    if config.check {
+        checks::start();
+    }
     // Registered before the program is loaded, so it runs after the program's own destructors.
     // SAFETY: `report_at_exit` fits the signature and needs no argument.
     unsafe { on_exit(report_at_exit, std::ptr::null_mut()) };
@@ -54,6 +57,9 @@ pub fn run_program<S: AsRef<OsStr>>(
         if attach(api) != abi::ABI_VERSION {
             return Err(LoadError::Version { path: program.to_path_buf() });
         }
+        let headers: Symbol<unsafe extern "C" fn() -> *const c_char> =
+            library.get(b"cotangent_support_file").map_err(|_| symbol("cotangent_support_file"))?;
+        checks::program_loaded(&absolute(program), &CStr::from_ptr(headers()).to_string_lossy());
         let main: Symbol<unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int> =
             library.get(b"main").map_err(|_| symbol("main"))?;
         main.into_raw()
@@ -81,7 +87,7 @@ pub fn run_program<S: AsRef<OsStr>>(
 
 fn open(program: &Path, api: &'static Api) -> Result<Library, LoadError> {
     // A path without a slash would be searched in the system's folders.
-    let path = std::path::absolute(program).unwrap_or_else(|_| program.to_path_buf());
+    let path = absolute(program);
     // SAFETY: the process has no other thread that reads the environment yet; workers of the pool
     // do not. The program is trusted as any program that the user runs.
     unsafe {
@@ -92,6 +98,10 @@ fn open(program: &Path, api: &'static Api) -> Result<Library, LoadError> {
     }
 }
 
+fn absolute(program: &Path) -> PathBuf {
+    std::path::absolute(program).unwrap_or_else(|_| program.to_path_buf())
+}
+
 unsafe extern "C" {
     /// Like `atexit`, but the function is told the exit code (glibc).
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
@@ -99,10 +109,13 @@ unsafe extern "C" {
 
 /// Runs when the process ends, after the program's own destructors.
 extern "C" fn report_at_exit(code: c_int, _argument: *mut c_void) {
-    let findings = report::findings();
-    if findings > 0 && code == 0 {
-        report::line(&format!("{findings} finding{} in kernels", if findings == 1 { "" } else { "s" }));
-        // SAFETY: ends the process at once; all streams were flushed by the line above.
-        unsafe { libc::_exit(FINDINGS_EXIT_CODE) };
+    let errors = checks::report_all() + report::findings();
+    if errors > 0 && code == 0 {
+        // SAFETY: flushing has no precondition; `_exit` ends the process at once, with the code that
+        // `exit` can no longer be given.
+        unsafe {
+            libc::fflush(std::ptr::null_mut());
+            libc::_exit(FINDINGS_EXIT_CODE)
+        };
     }
 }

@@ -5,11 +5,14 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::Mutex;
 
-use crate::abi::{Memory, Pointer, SPACE_MANAGED, Site};
+use crate::abi::{Memory, Pointer, SPACE_CONSTANT, SPACE_MANAGED, Site};
+use crate::check::Space;
 use crate::error::{self, CudaError};
+use crate::runtime::runtime;
+use crate::{arena, checks};
 
 /// Alignment of allocations, as CUDA promises.
 const ALIGNMENT: usize = 256;
@@ -49,16 +52,43 @@ fn find(address: usize) -> Option<(usize, Allocation)> {
 
 /// # Safety
 /// `name` is a string of the loaded program.
-pub(crate) unsafe extern "C" fn symbol(address: *const c_void, bytes: u64, _name: *const c_char, space: u32) {
+pub(crate) unsafe extern "C" fn symbol(address: *const c_void, bytes: u64, name: *const c_char, space: u32) {
     let memory = if space == SPACE_MANAGED { Memory::Managed } else { Memory::Device };
     let allocation = Allocation { bytes: bytes as usize, memory, variable: true };
-    with_allocations(|all| {
-        all.entry(address as usize).or_insert(allocation);
-    });
+    let known = with_allocations(|all| all.insert(address as usize, allocation)).is_some();
+    // A copy may have come first, without the name.
+    if !known || !name.is_null() {
+        // SAFETY: per the contract.
+        let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
+        let space = match space {
+            SPACE_CONSTANT => Space::Constant,
+            SPACE_MANAGED => Space::Managed,
+            _ => Space::Device,
+        };
+        checks::with(|checks| {
+            checks.symbol(address as usize, bytes as usize, &name.to_string_lossy(), space)
+        });
+    }
 }
 
-fn layout(bytes: usize) -> Option<Layout> {
-    Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
+/// New memory: in a checked run from the arena, whose addresses are never used again.
+fn obtain(bytes: usize) -> Option<*mut u8> {
+    if runtime().config.check {
+        return arena::allocate(bytes, ALIGNMENT);
+    }
+    let layout = Layout::from_size_align(bytes, ALIGNMENT).ok()?;
+    // SAFETY: the caller asks for at least one byte.
+    Some(unsafe { alloc(layout) }).filter(|address| !address.is_null())
+}
+
+/// Takes memory back that `obtain` gave with this size.
+fn give_back(address: *mut u8, bytes: usize) {
+    if runtime().config.check {
+        arena::discard(address as usize, bytes);
+    } else if let Ok(layout) = Layout::from_size_align(bytes, ALIGNMENT) {
+        // SAFETY: allocated by `obtain` with this layout, and forgotten by the caller.
+        unsafe { dealloc(address, layout) };
+    }
 }
 
 /// # Safety
@@ -68,7 +98,7 @@ pub(crate) unsafe extern "C" fn allocate(
     pointer: *mut *mut c_void,
     bytes: u64,
     memory: u32,
-    _site: Site,
+    site: Site,
 ) -> i32 {
     error::guarded(|| {
         let memory = Memory::from_raw(memory).ok_or(CudaError::INVALID_VALUE)?;
@@ -81,12 +111,8 @@ pub(crate) unsafe extern "C" fn allocate(
             unsafe { *pointer = std::ptr::null_mut() };
             return Ok(());
         }
-        let layout = layout(bytes).ok_or(CudaError::MEMORY_ALLOCATION)?;
-        // SAFETY: the layout has a size.
-        let address = unsafe { alloc(layout) };
-        if address.is_null() {
-            return Err(CudaError::MEMORY_ALLOCATION);
-        }
+        let address = obtain(bytes).ok_or(CudaError::MEMORY_ALLOCATION)?;
+        checks::with(|checks| checks.allocated(address as usize, bytes, memory, site));
         with_allocations(|all| all.insert(address as usize, Allocation { bytes, memory, variable: false }));
         // SAFETY: checked above.
         unsafe { *pointer = address.cast() };
@@ -94,7 +120,7 @@ pub(crate) unsafe extern "C" fn allocate(
     })
 }
 
-pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, _site: Site) -> i32 {
+pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, site: Site) -> i32 {
     error::guarded(|| {
         if pointer.is_null() {
             return Ok(());
@@ -107,9 +133,9 @@ pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, _site
             all.remove(&(pointer as usize));
             Some(bytes)
         });
-        let layout = bytes.and_then(layout).ok_or(CudaError::INVALID_VALUE)?;
-        // SAFETY: it was allocated by `allocate` with this layout and has just been forgotten.
-        unsafe { dealloc(pointer.cast(), layout) };
+        // A checked run says more about a pointer that cannot be freed.
+        checks::with(|checks| checks.free(pointer as usize, site));
+        give_back(pointer.cast(), bytes.ok_or(CudaError::INVALID_VALUE)?);
         Ok(())
     })
 }
@@ -132,7 +158,12 @@ fn side((address, bytes): (*const c_void, usize), device: bool) -> Result<(), Cu
 }
 
 /// Checks both ends of a copy, each with its extent in bytes, against the copy's kind.
-fn check_copy(to: (*const c_void, usize), from: (*const c_void, usize), kind: u32) -> Result<(), CudaError> {
+fn check_copy(
+    to: (*const c_void, usize),
+    from: (*const c_void, usize),
+    kind: u32,
+    site: Site,
+) -> Result<(), CudaError> {
     let is_device = |address: *const c_void| {
         matches!(
             find(address as usize),
@@ -150,6 +181,13 @@ fn check_copy(to: (*const c_void, usize), from: (*const c_void, usize), kind: u3
     if to.0.is_null() || from.0.is_null() {
         return Err(CudaError::INVALID_VALUE);
     }
+    let allowed = checks::with(|checks| {
+        checks.transfer(from.0 as usize, from.1, from_device, false, site)
+            && checks.transfer(to.0 as usize, to.1, to_device, true, site)
+    });
+    if allowed == Some(false) {
+        return Err(CudaError::INVALID_VALUE);
+    }
     side(to, to_device)?;
     side(from, from_device)
 }
@@ -159,14 +197,14 @@ pub(crate) unsafe extern "C" fn copy(
     from: *const c_void,
     bytes: u64,
     kind: u32,
-    _site: Site,
+    site: Site,
 ) -> i32 {
     error::guarded(|| {
         let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
         if bytes == 0 {
             return Ok(());
         }
-        check_copy((to, bytes), (from, bytes), kind)?;
+        check_copy((to, bytes), (from, bytes), kind, site)?;
         // SAFETY: both sides were checked as far as the runtime knows them; overlap is allowed.
         unsafe { std::ptr::copy(from.cast::<u8>(), to.cast::<u8>(), bytes) };
         Ok(())
@@ -181,7 +219,7 @@ pub(crate) unsafe extern "C" fn copy_2d(
     width: u64,
     height: u64,
     kind: u32,
-    _site: Site,
+    site: Site,
 ) -> i32 {
     error::guarded(|| {
         if width > to_pitch || width > from_pitch {
@@ -191,7 +229,7 @@ pub(crate) unsafe extern "C" fn copy_2d(
             return Ok(());
         }
         let extent = |pitch: u64| (pitch * (height - 1) + width) as usize;
-        check_copy((to, extent(to_pitch)), (from, extent(from_pitch)), kind)?;
+        check_copy((to, extent(to_pitch)), (from, extent(from_pitch)), kind, site)?;
         for row in 0..height as usize {
             // SAFETY: as in `copy`.
             unsafe {
@@ -203,10 +241,14 @@ pub(crate) unsafe extern "C" fn copy_2d(
     })
 }
 
-pub(crate) unsafe extern "C" fn fill(to: *mut c_void, value: i32, bytes: u64, _site: Site) -> i32 {
+pub(crate) unsafe extern "C" fn fill(to: *mut c_void, value: i32, bytes: u64, site: Site) -> i32 {
     error::guarded(|| {
         if bytes == 0 {
             return Ok(());
+        }
+        let allowed = checks::with(|checks| checks.transfer(to as usize, bytes as usize, true, true, site));
+        if allowed == Some(false) {
+            return Err(CudaError::INVALID_VALUE);
         }
         side((to, bytes as usize), true)?;
         // SAFETY: inside an allocation, as just checked.

@@ -17,17 +17,19 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Reports why a launch ended.
+/// Reports why a launch ended, in a run without checks.
 pub(crate) fn launch_failed(failure: &Failure, launch: &Launch, block: Dim) {
     let Dim { x, y, z } = block;
-    let place = format!("{}:{}", file_name(launch.site), launch.site.line);
+    let place =
+        format!("in block ({x},{y},{z}) of the launch at {}:{}", file_name(launch.site), launch.site.line);
     match failure.code() {
         Some(code) => {
             FINDINGS.fetch_add(1, Ordering::Relaxed);
-            line(&format!("error[{code}]: {failure}\n  in block ({x},{y},{z}) of the launch at {place}"));
+            line(&format!("error[{}]: {failure}\n  {place}", code.entry().name));
         }
+        // The message of an assertion was printed where it failed.
         None if *failure == Failure::Assert => {}
-        None => line(&format!("error: {failure}\n  in block ({x},{y},{z}) of the launch at {place}")),
+        None => line(&format!("error: {failure}\n  {place}")),
     }
 }
 

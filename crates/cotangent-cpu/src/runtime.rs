@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use crate::abi::{ABI_VERSION, Api, MAX_DYNAMIC_SHARED};
-use crate::{device, error, event, launch, memory};
+use crate::{arena, checks, device, error, event, launch, memory};
 
 /// How programs are executed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,9 +57,10 @@ fn build(config: Config) -> Runtime {
 }
 
 fn table() -> Api {
+    let checking = runtime().config.check;
     Api {
         version: ABI_VERSION,
-        checking: u32::from(runtime().config.check),
+        checking: u32::from(checking),
         launch: launch::launch,
         dynamic_shared,
         barrier: launch::barrier,
@@ -90,8 +91,10 @@ fn table() -> Api {
         set_error: error::set_error,
         error_name: error::error_name,
         error_text: error::error_text,
-        access,
-        access_copy,
+        access: checks::access,
+        access_copy: checks::access_copy,
+        device_begin: if checking { arena::range().start as u64 } else { 0 },
+        device_bytes: if checking { arena::range().len() as u64 } else { 0 },
     }
 }
 
@@ -120,14 +123,3 @@ fn dynamic_shared_buffer() -> *mut c_void {
 pub(crate) extern "C" fn dynamic_shared() -> *mut c_void {
     DYNAMIC_SHARED.with(|buffer| *buffer)
 }
-
-unsafe extern "C" fn access(
-    _address: *const c_void,
-    _bytes: u64,
-    _kind: u32,
-    _alignment: u32,
-    _pc: *const c_void,
-) {
-}
-
-unsafe extern "C" fn access_copy(_to: *const c_void, _from: *const c_void, _bytes: u64, _pc: *const c_void) {}

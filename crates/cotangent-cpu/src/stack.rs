@@ -6,6 +6,7 @@
 //! between coroutines misses.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use corosensei::stack::{Stack, StackPointer};
@@ -54,6 +55,11 @@ impl PooledStack {
         let top = base + STACK_BYTES - index * 5 * 64 % STAGGER_BYTES;
         let nonzero = |address| NonZeroUsize::new(address).expect("a mapping is never at address zero");
         PooledStack { mapping: nonzero(base), top: nonzero(top), limit: nonzero(base + page) }
+    }
+
+    /// Lowest and one past the highest address of the stack.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.limit.get()..self.mapping.get() + STACK_BYTES
     }
 }
 

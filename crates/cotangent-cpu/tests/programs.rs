@@ -10,6 +10,9 @@
 //! - `// seed: N`, `// threads: N`: how it is run; one OS thread if not given.
 //! - `// arguments: A B`: the program's arguments.
 //!
+//! A program that mentions `CORRECTED` is two tests: as it is, and compiled with `-DCORRECTED`, where
+//! it must end with 0, write nothing to standard error, and print what `// corrected: TEXT` says.
+//!
 //! The child is this same executable, told by a variable in its environment.
 
 use std::path::{Path, PathBuf};
@@ -37,20 +40,27 @@ fn main() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
         .collect();
     programs.sort();
-    let trials = programs
-        .into_iter()
-        .map(|path| {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            Trial::test(name, move || test_program(&path).map_err(Failed::from))
-        })
-        .collect();
+    let trials = programs.into_iter().flat_map(trials_of).collect();
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trials_of(path: PathBuf) -> Vec<Trial> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let corrected = text.contains("CORRECTED").then(|| {
+        let path = path.clone();
+        Trial::test(format!("{name}_corrected"), move || test_program(&path, true).map_err(Failed::from))
+    });
+    std::iter::once(Trial::test(name, move || test_program(&path, false).map_err(Failed::from)))
+        .chain(corrected)
+        .collect()
 }
 
 /// What the comments of a program ask for.
 #[derive(Default)]
 struct Directives {
     expected: Vec<String>,
+    corrected: Vec<String>,
     stderr: Vec<String>,
     not_in_stderr: Vec<String>,
     exit: i32,
@@ -66,6 +76,7 @@ fn parse(text: &str) -> Result<Directives, String> {
         let number = |value: &str| value.parse::<u64>().map_err(|_| format!("no number in `{line}`"));
         match line.split_once(": ").unwrap_or((line, "")) {
             ("expect", value) => directives.expected.push(value.to_owned()),
+            ("corrected", value) => directives.corrected.push(value.to_owned()),
             ("stderr", value) => directives.stderr.push(value.to_owned()),
             ("not in stderr", value) => directives.not_in_stderr.push(value.to_owned()),
             ("exit", value) => directives.exit = number(value)? as i32,
@@ -79,12 +90,17 @@ fn parse(text: &str) -> Result<Directives, String> {
     Ok(directives)
 }
 
-fn test_program(path: &Path) -> Result<(), String> {
+fn test_program(path: &Path, corrected: bool) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let directives = parse(&text)?;
+    let mut directives = parse(&text)?;
+    if corrected {
+        directives.expected = std::mem::take(&mut directives.corrected);
+        directives.stderr.clear();
+        directives.exit = 0;
+    }
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let program = folder.path().join("program.so");
-    compile(path, &program, directives.check)?;
+    compile(path, &program, directives.check, corrected)?;
     let (stdout, stderr, code) = run(&program, &directives, folder.path())?;
 
     let mut problems = Vec::new();
@@ -98,6 +114,9 @@ fn test_program(path: &Path) -> Result<(), String> {
     problems.extend(
         directives.not_in_stderr.iter().filter(|t| stderr.contains(*t)).map(|t| format!("`{t}` on stderr")),
     );
+    if corrected && !stderr.is_empty() {
+        problems.push(String::from("the corrected program is reported"));
+    }
     if code != directives.exit {
         problems.push(format!("exit code {code}, not {}", directives.exit));
     }
@@ -107,13 +126,16 @@ fn test_program(path: &Path) -> Result<(), String> {
     }
 }
 
-fn compile(source: &Path, program: &Path, check: bool) -> Result<(), String> {
+fn compile(source: &Path, program: &Path, check: bool, corrected: bool) -> Result<(), String> {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
     let mut command = Command::new("clang++-19");
     command.args(["-std=c++17", "-O1", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra", "-Werror"]);
     command.arg("-I").arg(include.join("cpu")).arg("-I").arg(include.join("common"));
     if check {
         command.args(CHECK_FLAGS);
+    }
+    if corrected {
+        command.arg("-DCORRECTED");
     }
     command.arg(source).arg(include.join("cpu/cotangent/support.cpp")).arg("-o").arg(program);
     let output = command.output().map_err(|error| format!("clang++-19 does not start: {error}"))?;
@@ -124,7 +146,7 @@ fn compile(source: &Path, program: &Path, check: bool) -> Result<(), String> {
 }
 
 /// Instrumentation without the sanitizer's own runtime: the callbacks are in support.cpp.
-const CHECK_FLAGS: [&str; 8] = [
+const CHECK_FLAGS: [&str; 7] = [
     "-gline-tables-only",
     "-fsanitize=thread",
     "-fno-sanitize-link-runtime",
@@ -132,7 +154,6 @@ const CHECK_FLAGS: [&str; 8] = [
     "-tsan-instrument-func-entry-exit=0",
     "-mllvm",
     "-tsan-instrument-read-before-write=1",
-    "-DCOTANGENT_CHECK",
 ];
 
 /// Runs the program in a child and returns its output, what it wrote to standard error, and its exit code.

@@ -89,7 +89,6 @@ struct CotangentLaunch {
   void* stream;
   const void* function;
   void* closure;
-  uint64_t closure_bytes;
   // Makes `block_index` the current block of this OS thread; returns the address of its threadIdx.
   CotangentDim* (*enter_block)(const CotangentLaunch* launch, CotangentDim block_index);
   void (*leave_block)();
@@ -156,6 +155,9 @@ struct CotangentApi {
   // does not return.
   void (*access)(const void* address, uint64_t bytes, uint32_t kind, uint32_t alignment, const void* pc);
   void (*access_copy)(const void* to, const void* from, uint64_t bytes, const void* pc);
+  // The range that all allocations of a checked run lie in; empty otherwise.
+  uint64_t device_begin;
+  uint64_t device_bytes;
 };
 
 }  // extern "C"

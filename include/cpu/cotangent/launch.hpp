@@ -36,7 +36,6 @@ COTANGENT_UNCHECKED int submit(const Configuration& configuration, Closure& clos
   launch.stream = configuration.stream;
   launch.function = function;
   launch.closure = &closure;
-  launch.closure_bytes = sizeof(Closure);
   launch.enter_block = enter_block;
   launch.leave_block = leave_block;
   launch.run_thread = run_thread;
@@ -45,10 +44,18 @@ COTANGENT_UNCHECKED int submit(const Configuration& configuration, Closure& clos
   return api->launch(&launch);
 }
 
-// Calls a closure without arguments, for every thread.
+// Calls a launch's closure for the current thread, on a copy of its own: the original lies on the
+// host's stack, which a kernel must not touch. As in CUDA, arguments travel as plain bytes.
+template <class Closure, class... Use>
+COTANGENT_UNCHECKED inline void call_own_copy(const void* closure, Use... use) {
+  alignas(Closure) unsigned char own[sizeof(Closure)];
+  __builtin_memcpy(own, closure, sizeof(Closure));
+  (*reinterpret_cast<const Closure*>(own))(use...);
+}
+
 template <class Closure>
 COTANGENT_UNCHECKED void call(void* closure) {
-  (*static_cast<const Closure*>(closure))();
+  call_own_copy<Closure>(closure);
 }
 
 // A launch of one function. The call operator has the kernel's own parameter types, so arguments
@@ -125,7 +132,7 @@ struct ThreadLaunch {
     auto closure = [kernel = kernel, arguments...](auto use) COTANGENT_UNCHECKED { use(kernel, arguments...); };
     using Closure = decltype(closure);
     auto run_thread = [](void* data) COTANGENT_UNCHECKED {
-      (*static_cast<const Closure*>(data))([](const auto& kernel, auto... arguments) COTANGENT_UNCHECKED {
+      call_own_copy<Closure>(data, [](const auto& kernel, const auto&... arguments) COTANGENT_UNCHECKED {
         const Thread thread = current_thread();
         kernel(thread, arguments...);
       });

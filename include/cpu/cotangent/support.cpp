@@ -5,6 +5,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
+// Nothing in this file is the user's.
+#pragma clang attribute push(__attribute__((disable_sanitizer_instrumentation)), apply_to = function)
+
+#if __has_feature(thread_sanitizer)
+#include "cotangent/instrumentation.hpp"
+#endif
+
 __thread uint3 threadIdx COTANGENT_THREAD_LOCAL = {0, 0, 0};
 __thread uint3 blockIdx COTANGENT_THREAD_LOCAL = {0, 0, 0};
 __thread dim3 blockDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
@@ -15,16 +22,18 @@ extern "C" uint32_t cotangent_attach(const CotangentApi* table);
 namespace cotangent {
 
 const CotangentApi* api = nullptr;
+__thread bool in_kernel COTANGENT_THREAD_LOCAL = false;
 
 CotangentDim* enter_block(const CotangentLaunch* launch, CotangentDim block_index) {
   ::blockIdx = {block_index.x, block_index.y, block_index.z};
   ::blockDim = dim3(launch->block.x, launch->block.y, launch->block.z);
   ::gridDim = dim3(launch->grid.x, launch->grid.y, launch->grid.z);
   static_assert(sizeof(uint3) == sizeof(CotangentDim), "the runtime writes threadIdx as a CotangentDim");
+  in_kernel = true;
   return reinterpret_cast<CotangentDim*>(&::threadIdx);
 }
 
-void leave_block() {}
+void leave_block() { in_kernel = false; }
 
 void assertion_failed(const char* expression, const char* file, unsigned line, const char* function) {
   if (api != nullptr) api->assert_failed(expression, file, line, function);
@@ -48,3 +57,8 @@ extern "C" __attribute__((visibility("default"))) uint32_t cotangent_attach(cons
   if (table->version == COTANGENT_ABI_VERSION) cotangent::api = table;
   return COTANGENT_ABI_VERSION;
 }
+
+// Where these headers are, so that lines in them are not taken for the user's.
+extern "C" __attribute__((visibility("default"))) const char* cotangent_support_file() { return __FILE__; }
+
+#pragma clang attribute pop

@@ -10,7 +10,7 @@
 
 // Code of these headers that runs inside a kernel but is not the user's: its accesses are not
 // reported to the checks.
-#define COTANGENT_UNCHECKED __attribute__((no_sanitize("thread")))
+#define COTANGENT_UNCHECKED __attribute__((disable_sanitizer_instrumentation))
 
 // Thin wrappers are always inlined, so that an access in them is found in the user's function.
 #define COTANGENT_INLINE inline __attribute__((always_inline))
@@ -28,6 +28,9 @@ namespace cotangent {
 
 // The runtime's functions; null until the program is attached.
 extern const CotangentApi* api __attribute__((visibility("hidden")));
+
+// Whether a kernel's thread runs on this OS thread now.
+extern __thread bool in_kernel COTANGENT_THREAD_LOCAL;
 
 // The coordinates of a thread as a value, which printed code passes from function to function.
 struct Thread {

@@ -65,30 +65,23 @@ __host__ __device__ void sincospi(double x, double* sine, double* cosine);
 __host__ __device__ void sincospi(float x, float* sine, float* cosine);
 __host__ __device__ void sincospif(float x, float* sine, float* cosine);
 
+// These have no overload for float: norm3d of floats is computed in double.
 __device__ double fdivide(double x, double y);
-__device__ float fdivide(float x, float y);
 __device__ float fdividef(float x, float y);
 
 __device__ double rhypot(double x, double y);
-__device__ float rhypot(float x, float y);
 __device__ float rhypotf(float x, float y);
 __device__ double norm3d(double a, double b, double c);
-__device__ float norm3d(float a, float b, float c);
 __device__ float norm3df(float a, float b, float c);
 __device__ double rnorm3d(double a, double b, double c);
-__device__ float rnorm3d(float a, float b, float c);
 __device__ float rnorm3df(float a, float b, float c);
 __device__ double norm4d(double a, double b, double c, double d);
-__device__ float norm4d(float a, float b, float c, float d);
 __device__ float norm4df(float a, float b, float c, float d);
 __device__ double rnorm4d(double a, double b, double c, double d);
-__device__ float rnorm4d(float a, float b, float c, float d);
 __device__ float rnorm4df(float a, float b, float c, float d);
 __device__ double norm(int count, const double* values);
-__device__ float norm(int count, const float* values);
 __device__ float normf(int count, const float* values);
 __device__ double rnorm(int count, const double* values);
-__device__ float rnorm(int count, const float* values);
 __device__ float rnormf(int count, const float* values);
 
 // min and max exist for each pair of types that differ at most in sign.

@@ -17,10 +17,12 @@ mod meeting;
 mod schedule;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use corosensei::{Coroutine, Yielder};
 
 use crate::abi::{Dim, Launch, Site};
+use crate::checks::Checks;
 use crate::failure::{Failure, Place, file_name, same_site};
 use crate::order::Random;
 use crate::stack::{PooledStack, StackPool};
@@ -84,14 +86,19 @@ pub(crate) struct Block {
     asking_mask: Vec<(u32, Site)>,
     random: Option<Random>,
     stacks: StackPool,
+    /// The stack that the current thread runs on.
+    stack: Range<usize>,
+    /// Told of every event, in a checked run.
+    checks: Option<*mut Checks>,
     failure: Option<Box<Failure>>,
 }
 
 impl Block {
     /// Sets up for the blocks of a launch. Called once per chunk of blocks.
-    pub(crate) fn prepare(&mut self, launch: &Launch) {
+    pub(crate) fn prepare(&mut self, launch: &Launch, checks: Option<*mut Checks>) {
         let threads = launch.block.count() as usize;
         self.launch = Some(launch);
+        self.checks = checks;
         self.coordinates.clear();
         self.coordinates.extend((0..threads as u64).map(|linear| launch.block.coordinates(linear)));
         self.fibers.resize_with(threads, || None);
@@ -135,6 +142,11 @@ impl Block {
         format!("block: {}, thread: {}", list(index), list(self.current_thread().1))
     }
 
+    /// The checks, if this is a checked run. They are locked for the launch that runs.
+    pub(crate) fn checks(&self) -> Option<*mut Checks> {
+        self.checks
+    }
+
     /// The launch that the running block belongs to.
     pub(crate) fn launch(&self) -> *const Launch {
         self.launch.unwrap_or(std::ptr::null())
@@ -147,6 +159,12 @@ impl Block {
 
     /// Everybody has arrived: all that wait become ready.
     fn complete_barrier(&mut self) {
+        if let (Some(checks), Some(site)) = (self.checks, self.barrier.site) {
+            let first = *self.barrier.waiting.first().unwrap_or(&self.current);
+            let place = || self.place(first, "__syncthreads", site, 1);
+            // SAFETY: the launch holds the lock of the checks, and nobody else uses them now.
+            unsafe { (*checks).barrier(first, place, self.order.len() - self.live) };
+        }
         let barrier = &mut self.barrier;
         barrier.result = (barrier.nonzero, barrier.zero);
         (barrier.nonzero, barrier.zero) = (0, 0);
@@ -166,6 +184,10 @@ impl Block {
         }
         let results = evaluate(pending.operation, pending.arrived, &pending.operands);
         let arrived = pending.arrived;
+        if let Some(checks) = self.checks {
+            // SAFETY: as in `complete_barrier`.
+            unsafe { (*checks).warp_sync(warp, arrived) };
+        }
         self.warps[warp].pending.swap_remove(index);
         for lane in (0..WARP_SIZE).filter(|lane| arrived & (1 << lane) != 0) {
             let thread = warp as u32 * WARP_SIZE + lane;

@@ -17,8 +17,15 @@ pub(crate) unsafe fn run_block(block: *mut Block, index: u64, seed: u64) -> Resu
         let coordinates = launch.grid.coordinates(index);
         (*block).index = Some(coordinates);
         (*block).thread_index = Some((launch.enter_block)(launch, coordinates));
+        let checks = (*block).checks;
+        if let Some(checks) = checks {
+            (*checks).begin_block(coordinates, launch.shared_bytes as usize);
+        }
         let outcome = schedule(block, move |yielder| run_threads(block, yielder));
         (launch.leave_block)();
+        if let Some(checks) = checks {
+            (*checks).end_block();
+        }
         outcome
     }
 }
@@ -60,6 +67,7 @@ unsafe fn schedule(
         } else if first || state.started < state.order.len() {
             first = false;
             let stack = state.stacks.take();
+            state.stack = stack.range();
             let mut fiber = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| body(yielder));
             let outcome = fiber.resume(());
             // SAFETY: as above.
@@ -154,6 +162,10 @@ fn enter(state: &mut Block, thread: u32) {
         // SAFETY: the program's threadIdx on this OS thread, given by `enter_block`.
         unsafe { *thread_index = state.coordinates[thread as usize] };
     }
+    if let Some(checks) = state.checks {
+        // SAFETY: the launch holds the lock of the checks, and nobody else uses them now.
+        unsafe { (*checks).begin_thread(thread, state.stack.clone()) };
+    }
 }
 
 /// Stops the current thread until the scheduler resumes it.
@@ -164,10 +176,11 @@ fn enter(state: &mut Block, thread: u32) {
 pub(super) unsafe fn suspend(block: *mut Block) {
     // SAFETY: the current thread runs on a coroutine whose yielder is set; it lives on that stack.
     unsafe {
-        let (thread, yielder) = ((*block).current, (*block).yielder);
+        let (thread, yielder, stack) = ((*block).current, (*block).yielder, (*block).stack.clone());
         let stopped = yielder.expect("only a kernel thread is suspended");
         (*stopped).suspend(());
         (*block).yielder = yielder;
+        (*block).stack = stack;
         enter(&mut *block, thread);
     }
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static inline void reverse(const ::cotangent::Thread& thread, int* out) {
-  static thread_local int tile[8];
+  __shared__ int tile[8];
   tile[thread.threadIdx.x] = thread.threadIdx.x;
   __syncthreads();
   out[thread.threadIdx.x] = tile[7 - thread.threadIdx.x];

@@ -46,6 +46,8 @@ __global__ void pairs(half2* p, __nv_bfloat162* q) {
   q[1] = __hmul2(q[0], q[0]);
   q[2].x = __low2float(q[0]) + __low2float(a) + __bfloat162float(q[0].x);
   half h = __hadd(a.x, a.y);
+  h = static_cast<half>(q[0].x);
+  q[3].y = __nv_bfloat16(h);
   h = __ushort_as_half(__half_as_ushort(h));
   p[5].x = __int2half_rn(__half2int_rn(h));
   p[6] = __half2half2(h);

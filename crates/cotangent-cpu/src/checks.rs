@@ -1,0 +1,373 @@
+//! The bridge between the executor and the checker: translates events, and keeps the one checker of
+//! the process.
+//!
+//! While a launch runs, the launching thread holds the lock and the kernel's events reach the
+//! checker through the block; everything else takes the lock.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_void};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+
+use crate::abi::{Dim, Launch, MAX_DYNAMIC_SHARED, Memory, Site};
+use crate::block::{Block, fail};
+use crate::check::{
+    Access, AccessKind, Actor, Checker, Code, Copy, Event, Options, SharedMemory, Side, Site as CheckSite,
+    Space, Symbolizer, Verdict, render,
+};
+use crate::failure::{Failure, Place, file_name};
+use crate::launch::running_block;
+use crate::program::Program;
+use crate::runtime::{dynamic_shared, runtime};
+use crate::{arena, report};
+
+/// What an uninitialised byte of shared memory looks like: no number, or minus one.
+const POISON: u8 = 0xff;
+
+/// The checker and what it needs from the executor.
+pub(crate) struct Checks {
+    checker: Checker,
+    program: Option<Program>,
+    /// Directories of headers, whose lines are not the user's.
+    headers: Vec<PathBuf>,
+    /// OS threads whose thread-local memory is known: the start of their shared memory.
+    known_threads: Vec<usize>,
+    shared: Range<usize>,
+    files: HashMap<usize, crate::check::FileId>,
+}
+
+static CHECKS: Mutex<Option<Checks>> = Mutex::new(None);
+
+fn lock() -> MutexGuard<'static, Option<Checks>> {
+    CHECKS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Runs `body` on the checks, if the run is checked.
+pub(crate) fn with<T>(body: impl FnOnce(&mut Checks) -> T) -> Option<T> {
+    if !runtime().config.check {
+        return None;
+    }
+    lock().as_mut().map(body)
+}
+
+/// Sets the checker up. Called before the program is loaded.
+pub(crate) fn start() {
+    let mut checker = Checker::new(Options::default());
+    checker.arena(arena::range());
+    *lock() = Some(Checks {
+        checker,
+        program: None,
+        headers: Vec::new(),
+        known_threads: Vec::new(),
+        shared: 0..0,
+        files: HashMap::new(),
+    });
+}
+
+/// The program is loaded; `support_file` is the path of the headers' `support.cpp`.
+pub(crate) fn program_loaded(path: &Path, support_file: &str) {
+    with(|checks| {
+        let program = Program::find(path);
+        for range in &program.constant {
+            checks.checker.readonly(range.clone());
+        }
+        checks.program = Some(program);
+        // include/cpu/cotangent/support.cpp: all of include/ is ours, and /usr the system's.
+        let include = Path::new(support_file).ancestors().nth(3).filter(|path| !path.as_os_str().is_empty());
+        checks.headers.extend(include.map(Path::to_path_buf));
+        checks.headers.push(PathBuf::from("/usr"));
+    });
+}
+
+/// Prints all findings; returns the number of errors. Called once, at the end.
+pub(crate) fn report_all() -> usize {
+    let text = with(|checks| {
+        let (path, load_address) = match &checks.program {
+            Some(program) => (program.path.clone(), program.load_address),
+            None => (PathBuf::new(), 0),
+        };
+        let mut symbolizer = Symbolizer::new(&path, load_address, checks.headers.clone());
+        (render(&checks.checker, &mut symbolizer), checks.checker.findings().error_count() as usize)
+    });
+    let Some((text, errors)) = text else { return 0 };
+    if !text.is_empty() {
+        report::line(text.trim_end());
+    }
+    errors
+}
+
+impl Checks {
+    fn site(&mut self, site: Site) -> CheckSite {
+        if site.file.is_null() {
+            return CheckSite::Unknown;
+        }
+        let checker = &mut self.checker;
+        let file = *self.files.entry(site.file as usize).or_insert_with(|| checker.file(&file_name(site)));
+        CheckSite::Line { file, line: site.line }
+    }
+
+    pub(crate) fn allocated(&mut self, address: usize, bytes: usize, memory: Memory, site: Site) {
+        let site = self.site(site);
+        self.checker.allocate(address, bytes, space(memory), site);
+    }
+
+    /// Whether the memory may be freed.
+    pub(crate) fn free(&mut self, address: usize, site: Site) -> bool {
+        let site = self.site(site);
+        self.checker.free(address, site) == Verdict::Continue
+    }
+
+    pub(crate) fn symbol(&mut self, address: usize, bytes: usize, name: &str, space: Space) {
+        self.checker.symbol(address, bytes, name, space);
+    }
+
+    /// One side of a copy or fill; whether it may be made.
+    pub(crate) fn transfer(
+        &mut self,
+        address: usize,
+        bytes: usize,
+        device: bool,
+        writes: bool,
+        site: Site,
+    ) -> bool {
+        let site = self.site(site);
+        let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+        let side = if device { Side::Device } else { Side::Host };
+        let access = Access { address, size: bytes, kind, alignment: 1, site };
+        self.checker.transfer(side, access) == Verdict::Continue
+    }
+
+    fn event(&mut self, place: &Place, actor: Actor, remark: String) -> Event {
+        let file = self.checker.file(&place.file);
+        let site = CheckSite::Line { file, line: place.line };
+        Event { site, what: format!("waits at `{}()`", place.what), actor, remark }
+    }
+
+    /// Hands a failure that only the executor sees to the checker.
+    fn failed(&mut self, failure: &Failure, block: Dim) {
+        let Some(code) = failure.code() else { return };
+        let triple = |dim: Dim| [dim.x, dim.y, dim.z];
+        let places = failure.places();
+        let mut events = places.iter().map(|place| {
+            let actor = Actor::Thread { block: triple(block), thread: triple(place.thread) };
+            let remark = match place.count {
+                0 | 1 => String::new(),
+                count => format!("and {} more", count - 1),
+            };
+            self.event(place, actor, remark)
+        });
+        if let Some(primary) = events.next() {
+            let secondary = events.next();
+            drop(events);
+            self.checker.report(code, failure.message(), primary, secondary);
+        }
+    }
+}
+
+fn space(memory: Memory) -> Space {
+    match memory {
+        Memory::Device => Space::Device,
+        Memory::Managed => Space::Managed,
+        Memory::Pinned => Space::Pinned,
+    }
+}
+
+/// The checks of one launch: holds the lock until the launch has ended.
+pub(crate) struct LaunchChecks {
+    guard: MutexGuard<'static, Option<Checks>>,
+}
+
+impl LaunchChecks {
+    /// Begins a launch, if the run is checked.
+    pub(crate) fn begin(launch: &Launch) -> Option<LaunchChecks> {
+        if !runtime().config.check {
+            return None;
+        }
+        let mut guard = lock();
+        let checks = guard.as_mut()?;
+        let site = checks.site(launch.site);
+        let extents = |dim: Dim| [dim.x, dim.y, dim.z];
+        checks.checker.begin_launch(
+            &kernel_name(launch.function),
+            extents(launch.grid),
+            extents(launch.block),
+            site,
+        );
+        Some(LaunchChecks { guard })
+    }
+
+    /// The checks, for the block that runs.
+    pub(crate) fn pointer(&mut self) -> Option<*mut Checks> {
+        self.guard.as_mut().map(|checks| &raw mut *checks)
+    }
+
+    pub(crate) fn end(mut self, failure: Option<(&Failure, Dim)>) {
+        if let Some(checks) = self.guard.as_mut() {
+            if let Some((failure, block)) = failure {
+                checks.failed(failure, block);
+            }
+            checks.checker.end_launch();
+        }
+    }
+}
+
+/// Events of the running block. All take the pointer that the block was given for this launch.
+impl Checks {
+    /// A block begins on this OS thread: its shared memory has no defined content.
+    pub(crate) fn begin_block(&mut self, index: Dim, dynamic_bytes: usize) {
+        if let Some(program) = &self.program {
+            let memory = program.thread_local();
+            if !self.known_threads.contains(&memory.shared.start) {
+                self.known_threads.push(memory.shared.start);
+                memory.others.into_iter().for_each(|range| self.checker.ignore(range));
+            }
+            self.shared = memory.shared;
+        }
+        let dynamic = dynamic_shared();
+        // SAFETY: the shared memory of the block that is about to run on this OS thread.
+        unsafe {
+            std::ptr::write_bytes(self.shared.start as *mut u8, POISON, self.shared.len());
+            std::ptr::write_bytes(dynamic.cast::<u8>(), POISON, dynamic_bytes);
+        }
+        let shared = SharedMemory {
+            static_range: self.shared.clone(),
+            dynamic_range: dynamic as usize..dynamic as usize + dynamic_bytes,
+            dynamic_capacity: MAX_DYNAMIC_SHARED,
+        };
+        self.checker.begin_block([index.x, index.y, index.z], shared);
+    }
+
+    pub(crate) fn end_block(&mut self) {
+        self.checker.end_block();
+    }
+
+    pub(crate) fn begin_thread(&mut self, thread: u32, stack: Range<usize>) {
+        self.checker.begin_thread(thread, stack);
+    }
+
+    /// All live threads have arrived; `returned` have returned before.
+    pub(crate) fn barrier(&mut self, thread: u32, place: impl FnOnce() -> Place, returned: usize) {
+        self.checker.barrier();
+        if returned > 0 {
+            let actor = self.checker.actor(thread);
+            let remark = format!("{returned} threads of the block had returned");
+            let event = self.event(&place(), actor, remark);
+            self.checker.report(Code::ReturnedThreads, None, event, None);
+        }
+    }
+
+    pub(crate) fn warp_sync(&mut self, warp: usize, lanes: u32) {
+        self.checker.warp_sync(warp as u32, lanes);
+    }
+}
+
+/// The checks of the running block, and the current thread.
+///
+/// # Safety
+/// `block` runs on this OS thread.
+unsafe fn of_block(block: *mut Block) -> Option<(&'static mut Checks, u32)> {
+    // SAFETY: per the contract; the launch that runs holds the lock of the checks.
+    unsafe { (*block).checks().map(|checks| (&mut *checks, (*block).current_thread().0)) }
+}
+
+/// Ends the launch if the verdict says so.
+///
+/// # Safety
+/// `block` runs on this OS thread, the caller is on one of its coroutines.
+unsafe fn obey(block: *mut Block, verdict: Verdict) {
+    if verdict == Verdict::Fatal {
+        // SAFETY: per the contract.
+        unsafe { fail(block, Failure::InvalidAccess) }
+    }
+}
+
+/// # Safety
+/// Called by the instrumented program, on the side that `running_block` tells.
+pub(crate) unsafe extern "C" fn access(
+    address: *const c_void,
+    bytes: u64,
+    kind: u32,
+    alignment: u32,
+    pc: *const c_void,
+) {
+    let kind = match kind {
+        0 => AccessKind::Read,
+        1 => AccessKind::Write,
+        _ => AccessKind::Atomic,
+    };
+    let access = Access {
+        address: address as usize,
+        size: bytes as usize,
+        kind,
+        alignment: alignment.max(1) as usize,
+        site: CheckSite::Address(pc as usize),
+    };
+    let Some(block) = running_block() else {
+        // The memory exists, so the host goes on after the finding.
+        let _ = with(|checks| checks.checker.host_access(access));
+        return;
+    };
+    // SAFETY: kernel code runs on this OS thread, on a coroutine of this block.
+    unsafe {
+        if let Some((checks, thread)) = of_block(block) {
+            obey(block, checks.checker.access(thread, access));
+        }
+    }
+}
+
+/// # Safety
+/// As for [`access`].
+pub(crate) unsafe extern "C" fn access_copy(
+    to: *const c_void,
+    from: *const c_void,
+    bytes: u64,
+    pc: *const c_void,
+) {
+    let site = CheckSite::Address(pc as usize);
+    let copy = Copy { destination: to as usize, source: from as usize, size: bytes as usize, site };
+    let Some(block) = running_block() else {
+        let side = |address, kind| Access { address, size: copy.size, kind, alignment: 1, site };
+        let _ = with(|checks| {
+            let _ = checks.checker.host_access(side(copy.source, AccessKind::Read));
+            checks.checker.host_access(side(copy.destination, AccessKind::Write))
+        });
+        return;
+    };
+    // SAFETY: as in `access`.
+    unsafe {
+        if let Some((checks, thread)) = of_block(block) {
+            obey(block, checks.checker.copy(thread, copy));
+        }
+    }
+}
+
+/// The name of a kernel, by the symbols of the program; a launch through a lambda has none.
+fn kernel_name(function: *const c_void) -> String {
+    type Demangle = unsafe extern "C" fn(*const c_char, *mut c_char, *mut usize, *mut i32) -> *mut c_char;
+    let unknown = String::from("kernel");
+    // SAFETY: `dladdr` fills the record if it finds the address; the names it gives stay valid. The
+    // C++ library's demangler returns a string from `malloc`, or null.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if function.is_null() || libc::dladdr(function, &mut info) == 0 || info.dli_sname.is_null() {
+            return unknown;
+        }
+        let demangle = libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_demangle".as_ptr());
+        if demangle.is_null() {
+            return CStr::from_ptr(info.dli_sname).to_string_lossy().into_owned();
+        }
+        let demangle: Demangle = std::mem::transmute(demangle);
+        let text = demangle(info.dli_sname, std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
+        let name = if text.is_null() { info.dli_sname } else { text };
+        let full = CStr::from_ptr(name).to_string_lossy().into_owned();
+        libc::free(text.cast());
+        short_name(&full).to_owned()
+    }
+}
+
+/// `void ns::k<float>(float*)` without its result and parameters.
+fn short_name(full: &str) -> &str {
+    let before_parameters = full.split('(').next().unwrap_or(full);
+    before_parameters.strip_prefix("void ").unwrap_or(before_parameters)
+}

@@ -1,0 +1,143 @@
+// The callbacks that Clang's thread-sanitizer instrumentation calls before each access, defined
+// here instead of by the sanitizer's runtime. They pass accesses on to the checks.
+//
+// Host code passes through at the cost of one test, unless it touches memory of the device. For
+// atomic operations the callback also has to carry them out. Included by support.cpp only.
+#pragma once
+
+#include <string.h>
+
+#include "cotangent/thread.hpp"
+
+namespace cotangent {
+
+// Whether an access is more than the host's own business. The range is empty without checks.
+static inline bool concerns_checks(const void* address) {
+  if (api == nullptr || api->checking == 0) return false;
+  return in_kernel || reinterpret_cast<uint64_t>(address) - api->device_begin < api->device_bytes;
+}
+
+static inline void report(const void* address, uint64_t bytes, CotangentAccess kind, uint32_t alignment,
+                          const void* pc) {
+  if (!concerns_checks(address)) return;
+  api->access(address, bytes, kind, alignment, pc);
+}
+
+}  // namespace cotangent
+
+#define COTANGENT_CALLBACK extern "C" __attribute__((visibility("default"), noinline))
+#define COTANGENT_PC __builtin_return_address(0)
+
+COTANGENT_CALLBACK void __tsan_init() {}
+COTANGENT_CALLBACK void __tsan_func_entry(void*) {}
+COTANGENT_CALLBACK void __tsan_func_exit() {}
+
+#define COTANGENT_ACCESSES(size)                                                                    \
+  COTANGENT_CALLBACK void __tsan_read##size(void* address) {                                        \
+    ::cotangent::report(address, size, COTANGENT_READ, size, COTANGENT_PC);                         \
+  }                                                                                                 \
+  COTANGENT_CALLBACK void __tsan_write##size(void* address) {                                       \
+    ::cotangent::report(address, size, COTANGENT_WRITE, size, COTANGENT_PC);                        \
+  }                                                                                                 \
+  COTANGENT_CALLBACK void __tsan_read_write##size(void* address) {                                  \
+    ::cotangent::report(address, size, COTANGENT_READ, size, COTANGENT_PC);                         \
+    ::cotangent::report(address, size, COTANGENT_WRITE, size, COTANGENT_PC);                        \
+  }                                                                                                 \
+  COTANGENT_CALLBACK void __tsan_unaligned_read##size(void* address) {                              \
+    ::cotangent::report(address, size, COTANGENT_READ, 1, COTANGENT_PC);                            \
+  }                                                                                                 \
+  COTANGENT_CALLBACK void __tsan_unaligned_write##size(void* address) {                             \
+    ::cotangent::report(address, size, COTANGENT_WRITE, 1, COTANGENT_PC);                           \
+  }                                                                                                 \
+  COTANGENT_CALLBACK void __tsan_unaligned_read_write##size(void* address) {                        \
+    ::cotangent::report(address, size, COTANGENT_READ, 1, COTANGENT_PC);                            \
+    ::cotangent::report(address, size, COTANGENT_WRITE, 1, COTANGENT_PC);                           \
+  }
+COTANGENT_ACCESSES(1)
+COTANGENT_ACCESSES(2)
+COTANGENT_ACCESSES(4)
+COTANGENT_ACCESSES(8)
+COTANGENT_ACCESSES(16)
+#undef COTANGENT_ACCESSES
+
+COTANGENT_CALLBACK void __tsan_vptr_read(void** address) {
+  ::cotangent::report(address, sizeof(void*), COTANGENT_READ, sizeof(void*), COTANGENT_PC);
+}
+COTANGENT_CALLBACK void __tsan_vptr_update(void** address, void*) {
+  ::cotangent::report(address, sizeof(void*), COTANGENT_WRITE, sizeof(void*), COTANGENT_PC);
+}
+
+namespace cotangent {
+
+static inline void report_copy(const void* to, const void* from, size_t bytes, const void* pc) {
+  if (!concerns_checks(to) && !concerns_checks(from)) return;
+  api->access_copy(to, from, bytes, pc);
+}
+
+}  // namespace cotangent
+
+COTANGENT_CALLBACK void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
+  ::cotangent::report_copy(to, from, bytes, COTANGENT_PC);
+  return memcpy(to, from, bytes);
+}
+COTANGENT_CALLBACK void* __tsan_memmove(void* to, const void* from, size_t bytes) {
+  ::cotangent::report_copy(to, from, bytes, COTANGENT_PC);
+  return memmove(to, from, bytes);
+}
+COTANGENT_CALLBACK void* __tsan_memset(void* to, int byte, size_t bytes) {
+  ::cotangent::report(to, bytes, COTANGENT_WRITE, 1, COTANGENT_PC);
+  return memset(to, byte, bytes);
+}
+
+#define COTANGENT_ATOMIC_UPDATE(bits, type, name, builtin)                              \
+  COTANGENT_CALLBACK type __tsan_atomic##bits##_##name(type* address, type value, int) { \
+    ::cotangent::report(address, sizeof(type), COTANGENT_ATOMIC, sizeof(type), COTANGENT_PC); \
+    return builtin(address, value, __ATOMIC_SEQ_CST);                                   \
+  }
+
+// Clang's instrumentation passes the expected value by address in the first two forms and by value
+// in the third.
+#define COTANGENT_ATOMICS(bits, type)                                                             \
+  COTANGENT_CALLBACK type __tsan_atomic##bits##_load(const type* address, int) {                  \
+    ::cotangent::report(address, sizeof(type), COTANGENT_ATOMIC, sizeof(type), COTANGENT_PC);     \
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                            \
+  }                                                                                               \
+  COTANGENT_CALLBACK void __tsan_atomic##bits##_store(type* address, type value, int) {           \
+    ::cotangent::report(address, sizeof(type), COTANGENT_ATOMIC, sizeof(type), COTANGENT_PC);     \
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                           \
+  }                                                                                               \
+  COTANGENT_ATOMIC_UPDATE(bits, type, exchange, __atomic_exchange_n)                              \
+  COTANGENT_ATOMIC_UPDATE(bits, type, fetch_add, __atomic_fetch_add)                              \
+  COTANGENT_ATOMIC_UPDATE(bits, type, fetch_sub, __atomic_fetch_sub)                              \
+  COTANGENT_ATOMIC_UPDATE(bits, type, fetch_and, __atomic_fetch_and)                              \
+  COTANGENT_ATOMIC_UPDATE(bits, type, fetch_or, __atomic_fetch_or)                                \
+  COTANGENT_ATOMIC_UPDATE(bits, type, fetch_xor, __atomic_fetch_xor)                              \
+  COTANGENT_ATOMIC_UPDATE(bits, type, fetch_nand, __atomic_fetch_nand)                            \
+  COTANGENT_CALLBACK int __tsan_atomic##bits##_compare_exchange_strong(type* address, type* expected, \
+                                                                       type value, int, int) {    \
+    ::cotangent::report(address, sizeof(type), COTANGENT_ATOMIC, sizeof(type), COTANGENT_PC);     \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }                                                                                               \
+  COTANGENT_CALLBACK int __tsan_atomic##bits##_compare_exchange_weak(type* address, type* expected, \
+                                                                     type value, int, int) {      \
+    ::cotangent::report(address, sizeof(type), COTANGENT_ATOMIC, sizeof(type), COTANGENT_PC);     \
+    return __atomic_compare_exchange_n(address, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }                                                                                               \
+  COTANGENT_CALLBACK type __tsan_atomic##bits##_compare_exchange_val(type* address, type expected, type value, \
+                                                                     int, int) {                  \
+    ::cotangent::report(address, sizeof(type), COTANGENT_ATOMIC, sizeof(type), COTANGENT_PC);     \
+    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    return expected;                                                                              \
+  }
+COTANGENT_ATOMICS(8, uint8_t)
+COTANGENT_ATOMICS(16, uint16_t)
+COTANGENT_ATOMICS(32, uint32_t)
+COTANGENT_ATOMICS(64, uint64_t)
+#undef COTANGENT_ATOMICS
+#undef COTANGENT_ATOMIC_UPDATE
+
+COTANGENT_CALLBACK void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+COTANGENT_CALLBACK void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+
+#undef COTANGENT_CALLBACK
+#undef COTANGENT_PC
