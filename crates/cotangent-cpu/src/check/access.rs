@@ -120,7 +120,9 @@ impl Checker {
         let start = access.address - region.origin();
         let mut found = None;
         region.shadow.visit(start..start + access.size, shadow_bytes, |granule| {
-            found = found.or(granule.access(access.kind, &now, site));
+            if let Some(conflict) = granule.access(access.kind, &now, site) {
+                found.get_or_insert(conflict);
+            }
         });
         if let Some(conflict) = found {
             self.race(thread, access, id, conflict);

@@ -77,23 +77,59 @@ impl Granule {
             *first = mine;
             return None;
         }
-        if first.segment == mine.segment
-            && first.lanes == mine.lanes
-            && first.moment == mine.moment
-            && !self.slots[1].is_live(now)
-        {
-            return None;
+        if first.is_of_same_thread_and_epoch(&mine) && !self.slots[1].is_live(now) {
+            let first = &mut self.slots[0];
+            if first.kind() == kind || first.kind() == AccessKind::Write {
+                return None;
+            }
+            if kind == AccessKind::Write {
+                *first = mine;
+                return None;
+            }
         }
         self.access_among_others(kind, now, mine)
     }
 
+    #[inline(never)]
     fn access_among_others(&mut self, kind: AccessKind, now: &Now<'_>, mine: Stamp) -> Option<Conflict> {
-        let conflict = self.conflict(kind, now);
         match kind {
-            AccessKind::Write => self.slots = [mine, Stamp::default(), Stamp::default()],
-            AccessKind::Read | AccessKind::Atomic => self.record(now, mine),
+            AccessKind::Write => {
+                let conflict = self.conflict(kind, now);
+                self.slots = [mine, Stamp::default(), Stamp::default()];
+                conflict
+            }
+            // Many threads that only read, or only use atomics, are frequent and need no comparison.
+            AccessKind::Read | AccessKind::Atomic if self.has_only(kind, now) => {
+                self.record_among_same_kind(now, mine);
+                None
+            }
+            AccessKind::Read | AccessKind::Atomic => {
+                let conflict = self.conflict(kind, now);
+                self.record(now, mine);
+                conflict
+            }
         }
-        conflict
+    }
+
+    fn has_only(&self, kind: AccessKind, now: &Now<'_>) -> bool {
+        self.slots.iter().all(|stamp| stamp.kind() == kind || !stamp.is_live(now))
+    }
+
+    /// What [`Granule::record`] does, for the simple cases of a granule with one kind of accesses.
+    fn record_among_same_kind(&mut self, now: &Now<'_>, mine: Stamp) {
+        for stamp in &mut self.slots {
+            if !stamp.is_live(now) {
+                *stamp = mine;
+                return;
+            }
+            if stamp.is_same_moment(&mine) && stamp.site == mine.site {
+                stamp.lanes |= mine.lanes;
+                return;
+            }
+        }
+        if self.slots.iter().all(|stamp| stamp.segment >= now.first_of_block) {
+            self.record(now, mine);
+        }
     }
 
     /// The recorded access that the present one races with; one of the same block rather than of another.
@@ -113,12 +149,8 @@ impl Granule {
     /// Records a read or an atomic.
     fn record(&mut self, now: &Now<'_>, mine: Stamp) {
         let slots = &mut self.slots;
-        let wrote_it_myself = |stamp: &Stamp| {
-            stamp.kind() == AccessKind::Write
-                && stamp.segment == mine.segment
-                && stamp.warp_and_epoch() == mine.warp_and_epoch()
-                && stamp.lanes == mine.lanes
-        };
+        let wrote_it_myself =
+            |stamp: &Stamp| stamp.kind() == AccessKind::Write && stamp.is_of_same_thread_and_epoch(&mine);
         if slots.iter().any(wrote_it_myself) {
             return;
         }
@@ -225,8 +257,11 @@ impl Stamp {
         (self.moment & (INEXACT - 1)) >> WARP_SHIFT
     }
 
-    fn warp_and_epoch(&self) -> u32 {
-        self.moment & (INEXACT - 1)
+    #[inline]
+    fn is_of_same_thread_and_epoch(&self, other: &Stamp) -> bool {
+        self.segment == other.segment
+            && self.lanes == other.lanes
+            && (self.moment ^ other.moment) & (INEXACT - 1) == 0
     }
 
     fn is_same_moment(&self, other: &Stamp) -> bool {

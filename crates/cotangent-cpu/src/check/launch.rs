@@ -91,6 +91,7 @@ impl Launch {
 
     #[inline]
     pub(super) fn now(&self, thread: u32) -> Now<'_> {
+        debug_assert!(thread < 1024, "a shadow record has five bits for the warp");
         let (warp, lane) = (thread / LANES as u32, thread % LANES as u32);
         Now {
             segment: self.segment,

@@ -229,7 +229,7 @@ impl Checker {
         self.memory.ignore(range);
     }
 
-    /// A launch begins.
+    /// A launch begins. A block has at most 1024 threads, as in CUDA.
     pub fn begin_launch(&mut self, kernel: &str, grid: [u32; 3], block: [u32; 3], site: Site) {
         if self.memory.shadow_bytes() > self.options.shadow_limit || self.launch.is_late() {
             self.memory.forget_accesses();
@@ -245,7 +245,7 @@ impl Checker {
     }
 
     /// A thread begins or goes on, on this stack: the stack is its local memory.
-    pub fn begin_thread(&mut self, _thread: u32, stack: Range<usize>) {
+    pub fn begin_thread(&mut self, stack: Range<usize>) {
         self.memory.stack = stack;
     }
 

@@ -33,15 +33,28 @@ impl Shadow {
         allocated: &mut usize,
         mut visit: impl FnMut(&mut Granule),
     ) {
+        if let Some(granule) = self.single(&range) {
+            return visit(granule);
+        }
         let mut start = range.start;
         while start < range.end {
             let end = range.end.min((start | (PAGE_SIZE - 1)) + 1);
             let page = self.page(start..end, allocated);
             let base = start & !(PAGE_SIZE - 1);
             let (first, last) = ((start - base) >> page.shift, (end - 1 - base) >> page.shift);
-            page.granules[first..=last].iter_mut().for_each(&mut visit);
+            for granule in &mut page.granules[first..=last] {
+                visit(granule);
+            }
             start = end;
         }
+    }
+
+    /// The granule of a range that is exactly one granule of a page in use: by far the most frequent access.
+    #[inline]
+    fn single(&mut self, range: &Range<usize>) -> Option<&mut Granule> {
+        let page = self.pages.get_mut(range.start >> PAGE_SHIFT)?.as_mut()?;
+        let is_whole = range.start & 3 == 0 && range.len() == 4 && page.shift == 2;
+        if is_whole { page.granules.get_mut((range.start & (PAGE_SIZE - 1)) >> 2) } else { None }
     }
 
     /// Gives all pages back. Returns how many bytes they had.

@@ -34,7 +34,7 @@ pub(super) struct SiteId(pub(super) u32);
 /// because an instruction mostly stays in one array.
 #[derive(Clone, Copy)]
 pub(super) struct SiteMemo {
-    site: Site,
+    key: u64,
     pub(super) id: SiteId,
     pub(super) region: RegionId,
 }
@@ -51,7 +51,7 @@ const CACHE_ENTRIES: usize = 1024;
 
 impl SiteTable {
     pub(super) fn new() -> SiteTable {
-        let empty = SiteMemo { site: Site::Unknown, id: SiteId(0), region: RegionId::NONE };
+        let empty = SiteMemo { key: key(Site::Unknown), id: SiteId(0), region: RegionId::NONE };
         SiteTable {
             sites: vec![Site::Unknown],
             ids: HashMap::from([(Site::Unknown, SiteId(0))]),
@@ -62,10 +62,10 @@ impl SiteTable {
     /// The memo of a site, created when it is new. The caller may store the region of the present access in it.
     #[inline]
     pub(super) fn memo(&mut self, site: Site) -> &mut SiteMemo {
-        let slot = cache_slot(site);
-        if self.cache[slot].site != site {
-            let id = self.intern(site);
-            self.cache[slot] = SiteMemo { site, id, region: RegionId::NONE };
+        let key = key(site);
+        let slot = cache_slot(key);
+        if self.cache[slot].key != key {
+            self.cache[slot] = SiteMemo { key, id: self.intern(site), region: RegionId::NONE };
         }
         &mut self.cache[slot]
     }
@@ -85,15 +85,20 @@ impl SiteTable {
     }
 }
 
+/// A number for each site: code addresses have their upper bit clear, lines have it set and never are all ones.
 #[inline]
-fn cache_slot(site: Site) -> usize {
-    let key = match site {
-        Site::Unknown => 0,
-        Site::Address(address) => address,
-        Site::Line { file, line } => (file.0 as usize) << 20 ^ line as usize,
-    };
+fn key(site: Site) -> u64 {
+    match site {
+        Site::Unknown => u64::MAX,
+        Site::Address(address) => address as u64,
+        Site::Line { file, line } => 1 << 63 | u64::from(file.0) << 32 | u64::from(line),
+    }
+}
+
+#[inline]
+fn cache_slot(key: u64) -> usize {
     // Multiplying by a large odd number spreads neighbouring addresses over the upper bits.
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) & (CACHE_ENTRIES - 1)
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (CACHE_ENTRIES - 1)
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ fn the_own_stack_and_ignored_memory_are_free() {
     }
     world.expect(&[]);
     // The stack of another coroutine is not this thread's local memory.
-    world.checker.begin_thread(1, STACK + 8192..STACK + 12288);
+    world.checker.begin_thread(STACK + 8192..STACK + 12288);
     assert_eq!(world.write(1, STACK + 128, 14), Verdict::Fatal);
     world.expect(&[("X0103", 14, None)]);
 }

@@ -50,7 +50,7 @@ impl World {
             dynamic_capacity: 1024,
         };
         self.checker.begin_block([index, 0, 0], shared);
-        self.checker.begin_thread(0, STACK..STACK + 4096);
+        self.checker.begin_thread(STACK..STACK + 4096);
     }
 
     fn next_block(&mut self, index: u32) {

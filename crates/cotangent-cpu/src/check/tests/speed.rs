@@ -24,7 +24,7 @@ fn measure(name: &str, per_thread: usize, mut accesses: impl FnMut(&mut Checker,
             let static_range = STATIC_SHARED..STATIC_SHARED + 4 * THREADS as usize;
             checker.begin_block([block, 0, 0], SharedMemory { static_range, ..SharedMemory::default() });
             for thread in 0..THREADS {
-                checker.begin_thread(thread, 0x1000..0x2000);
+                checker.begin_thread(0x1000..0x2000);
                 accesses(&mut checker, thread, (block * THREADS + thread) as usize);
             }
             checker.end_block();
