@@ -7,6 +7,9 @@
 // has no such form: it is declared and nowhere defined.
 #pragma once
 
+#include <type_traits>
+#include <utility>
+
 #include "cuda_runtime.h"
 
 namespace cooperative_groups {
@@ -27,6 +30,63 @@ inline __device__ unsigned int tile_mask(unsigned int size) {
   unsigned int ones = size >= 32u ? 0xffffffffu : (1u << size) - 1u;
   return ones << (lane() / size * size);
 }
+
+// The plain shuffles as types, so that one function can be written for all.
+struct shuffle_index {
+  template <class T>
+  static __device__ auto apply(unsigned int mask, T value, int lane, int width)
+      -> decltype(__shfl_sync(mask, value, lane, width)) {
+    return __shfl_sync(mask, value, lane, width);
+  }
+};
+struct shuffle_up {
+  template <class T>
+  static __device__ auto apply(unsigned int mask, T value, int delta, int width)
+      -> decltype(__shfl_up_sync(mask, value, static_cast<unsigned int>(delta), width)) {
+    return __shfl_up_sync(mask, value, static_cast<unsigned int>(delta), width);
+  }
+};
+struct shuffle_down {
+  template <class T>
+  static __device__ auto apply(unsigned int mask, T value, int delta, int width)
+      -> decltype(__shfl_down_sync(mask, value, static_cast<unsigned int>(delta), width)) {
+    return __shfl_down_sync(mask, value, static_cast<unsigned int>(delta), width);
+  }
+};
+struct shuffle_xor {
+  template <class T>
+  static __device__ auto apply(unsigned int mask, T value, int lane_mask, int width)
+      -> decltype(__shfl_xor_sync(mask, value, lane_mask, width)) {
+    return __shfl_xor_sync(mask, value, lane_mask, width);
+  }
+};
+
+// Whether the plain shuffle takes a T as it is, without a conversion.
+template <class Shuffle, class T, class = T>
+struct is_plain : std::false_type {};
+template <class Shuffle, class T>
+struct is_plain<Shuffle, T, decltype(Shuffle::apply(0u, std::declval<T>(), 0, 32))> : std::true_type {};
+
+// A group also exchanges structs; those travel word by word.
+template <class Shuffle, class T, bool Plain = is_plain<Shuffle, T>::value>
+struct exchange {
+  static __device__ T run(unsigned int mask, T value, int argument, int width) {
+    return Shuffle::apply(mask, value, argument, width);
+  }
+};
+template <class Shuffle, class T>
+struct exchange<Shuffle, T, false> {
+  static_assert(std::is_trivially_copyable<T>::value, "a group exchanges trivially copyable values only");
+  static __device__ T run(unsigned int mask, T value, int argument, int width) {
+    unsigned int words[(sizeof(T) + 3) / 4] = {};
+    memcpy(words, &value, sizeof(T));
+    for (unsigned int i = 0; i < sizeof(words) / sizeof(words[0]); ++i) {
+      words[i] = Shuffle::apply(mask, words[i], argument, width);
+    }
+    memcpy(&value, words, sizeof(T));
+    return value;
+  }
+};
 
 }  // namespace details
 
@@ -115,19 +175,19 @@ class thread_block_tile {
 
   template <class T>
   __device__ T shfl(T value, int rank) const {
-    return __shfl_sync(mask(), value, rank, Size);
+    return details::exchange<details::shuffle_index, T>::run(mask(), value, rank, Size);
   }
   template <class T>
   __device__ T shfl_up(T value, unsigned int delta) const {
-    return __shfl_up_sync(mask(), value, delta, Size);
+    return details::exchange<details::shuffle_up, T>::run(mask(), value, static_cast<int>(delta), Size);
   }
   template <class T>
   __device__ T shfl_down(T value, unsigned int delta) const {
-    return __shfl_down_sync(mask(), value, delta, Size);
+    return details::exchange<details::shuffle_down, T>::run(mask(), value, static_cast<int>(delta), Size);
   }
   template <class T>
   __device__ T shfl_xor(T value, unsigned int rank_mask) const {
-    return __shfl_xor_sync(mask(), value, static_cast<int>(rank_mask), Size);
+    return details::exchange<details::shuffle_xor, T>::run(mask(), value, static_cast<int>(rank_mask), Size);
   }
   __device__ int any(int predicate) const { return __any_sync(mask(), predicate); }
   __device__ int all(int predicate) const { return __all_sync(mask(), predicate); }
@@ -169,7 +229,7 @@ class coalesced_group {
 
   template <class T>
   __device__ T shfl(T value, unsigned int rank) const {
-    return __shfl_sync(mask_, value, lane_of(rank), 32);
+    return details::exchange<details::shuffle_index, T>::run(mask_, value, lane_of(rank), 32);
   }
   template <class T>
   __device__ T shfl_up(T value, unsigned int delta) const {

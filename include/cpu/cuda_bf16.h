@@ -4,7 +4,7 @@
 
 #include "cotangent/half.hpp"
 
-COTANGENT_HALF_CLASS(__nv_bfloat16, __nv_bfloat162, __nv_bfloat16_raw, Bfloat16Format)
+COTANGENT_HALF_CLASS(__nv_bfloat16, __nv_bfloat162, __nv_bfloat16_raw, __half, Bfloat16Format)
 COTANGENT_HALF_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
 COTANGENT_HALF_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
 

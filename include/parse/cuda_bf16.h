@@ -4,7 +4,7 @@
 
 #include "cotangent/half.h"
 
-COTANGENT_HALF_CLASS(__nv_bfloat16, __nv_bfloat162, __nv_bfloat16_raw)
+COTANGENT_HALF_CLASS(__nv_bfloat16, __nv_bfloat162, __nv_bfloat16_raw, __half)
 COTANGENT_HALF_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
 COTANGENT_HALF_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
 

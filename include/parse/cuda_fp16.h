@@ -4,7 +4,7 @@
 
 #include "cotangent/half.h"
 
-COTANGENT_HALF_CLASS(__half, __half2, __half_raw)
+COTANGENT_HALF_CLASS(__half, __half2, __half_raw, __nv_bfloat16)
 COTANGENT_HALF_FUNCTIONS(__half, __half2)
 COTANGENT_HALF_CONVERSIONS(__half, __half2, half, half2)
 

@@ -7,10 +7,16 @@
 // twice is rounding once. Fused multiply-add goes through double, to odd.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda_runtime.h"
 #include "cotangent/half_bits.hpp"
 
-#define COTANGENT_HALF_CLASS(scalar, pair, raw, format)                                             \
+// Each converts to the other, which need not be defined.
+struct __half;
+struct __nv_bfloat16;
+
+#define COTANGENT_HALF_CLASS(scalar, pair, raw, other, format)                                      \
   struct __align__(2) raw {                                                                         \
     unsigned short x;                                                                               \
   };                                                                                                \
@@ -21,6 +27,8 @@
     using Format = ::cotangent::math::format;                                                       \
     scalar() = default;                                                                             \
     scalar(const raw& bits) : __x(bits.x) {}                                                        \
+    template <class T, class = typename std::enable_if<std::is_same<T, other>::value>::type>        \
+    explicit scalar(const T& value) : __x(rounded(static_cast<float>(value))) {}                    \
     scalar(double value) : __x(rounded(value)) {}                                                   \
     scalar(float value) : __x(rounded(value)) {}                                                    \
     scalar(short value) : __x(rounded(value)) {}                                                    \
@@ -118,6 +126,10 @@
   }                                                                                                 \
   inline unsigned int __h##relation##2_mask(pair a, pair b) {                                       \
     return (__h##relation(a.x, b.x) ? 0xffffu : 0u) | (__h##relation(a.y, b.y) ? 0xffff0000u : 0u); \
+  }                                                                                                 \
+  inline unsigned int __h##relation##u2_mask(pair a, pair b) {                                      \
+    return (__h##relation##u(a.x, b.x) ? 0xffffu : 0u) |                                            \
+           (__h##relation##u(a.y, b.y) ? 0xffff0000u : 0u);                                         \
   }
 
 #define COTANGENT_HALF_OPERATORS(type, add, subtract, multiply, divide, negate, one)                \
@@ -255,6 +267,8 @@
   COTANGENT_HALF_ROUNDED(scalar, name, rz, ::cotangent::math::Rounding::zero)                       \
   COTANGENT_HALF_ROUNDED(scalar, name, ru, ::cotangent::math::Rounding::up)                         \
   COTANGENT_HALF_ROUNDED(scalar, name, rd, ::cotangent::math::Rounding::down)                       \
+  inline signed char __##name##2char_rz(scalar a) { return a; }                                     \
+  inline unsigned char __##name##2uchar_rz(scalar a) { return a; }                                  \
   inline scalar __float2##name(float a) { return scalar(a); }                                       \
   inline scalar __double2##name(double a) { return scalar(a); }                                     \
   inline float __##name##2float(scalar a) { return a; }                                             \

@@ -50,7 +50,9 @@ COTANGENT_ATOMIC(atomicXor, unsigned long long)
 COTANGENT_ATOMIC_CAS(int)
 COTANGENT_ATOMIC_CAS(unsigned int)
 COTANGENT_ATOMIC_CAS(unsigned long long)
-COTANGENT_ATOMIC_CAS(unsigned short)
+
+// 16 bits in one scope only.
+__device__ unsigned short atomicCAS(unsigned short* address, unsigned short compare, unsigned short value);
 
 #undef COTANGENT_ATOMIC
 #undef COTANGENT_ATOMIC_CAS

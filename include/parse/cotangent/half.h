@@ -6,11 +6,17 @@
 // the type's name.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda_runtime.h"
+
+// Each converts to the other, which need not be defined.
+struct __half;
+struct __nv_bfloat16;
 
 // A scalar type's class: converts from and to every arithmetic type. Its bits
 // are private as in CUDA; `raw` is the public struct around the same bits.
-#define COTANGENT_HALF_CLASS(scalar, pair, raw)                       \
+#define COTANGENT_HALF_CLASS(scalar, pair, raw, other)                \
   struct __align__(2) raw {                                           \
     unsigned short x;                                                 \
   };                                                                  \
@@ -20,6 +26,8 @@
   struct __align__(2) scalar {                                        \
     scalar() = default;                                               \
     __host__ __device__ scalar(const raw& bits);                      \
+    template <class T, class = typename std::enable_if<std::is_same<T, other>::value>::type> \
+    explicit __host__ __device__ scalar(const T& value);              \
     __host__ __device__ scalar(float value);                          \
     __host__ __device__ scalar(double value);                         \
     __host__ __device__ scalar(short value);                          \
@@ -147,7 +155,8 @@
   __host__ __device__ pair __h##relation##u2(pair a, pair b);         \
   __host__ __device__ bool __hb##relation##2(pair a, pair b);         \
   __host__ __device__ bool __hb##relation##u2(pair a, pair b);        \
-  __host__ __device__ unsigned int __h##relation##2_mask(pair a, pair b);
+  __host__ __device__ unsigned int __h##relation##2_mask(pair a, pair b); \
+  __host__ __device__ unsigned int __h##relation##u2_mask(pair a, pair b);
 
 #define COTANGENT_HALF_OPERATORS(type)                                \
   __host__ __device__ type operator+(const type& a);                  \
@@ -211,6 +220,8 @@
   COTANGENT_HALF_INTEGERS(scalar, name, rz)                                           \
   COTANGENT_HALF_INTEGERS(scalar, name, ru)                                           \
   COTANGENT_HALF_INTEGERS(scalar, name, rd)                                           \
+  __host__ __device__ signed char __##name##2char_rz(scalar a);                       \
+  __host__ __device__ unsigned char __##name##2uchar_rz(scalar a);                    \
   __host__ __device__ scalar __float2##name(float a);                                 \
   __host__ __device__ scalar __double2##name(double a);                               \
   __host__ __device__ float __##name##2float(scalar a);                               \

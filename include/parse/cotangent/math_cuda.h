@@ -1,7 +1,7 @@
 // Declarations of the math functions that CUDA has and C++ has not, and of
-// min and max. CUDA offers them to the host as well. The few that the C
-// library declares for the host (glibc's extensions) are declared here for
-// the device only, with a float overload for both.
+// min and max. CUDA offers some of them to the host as well; of those, the ones
+// that the C library declares for the host (glibc's extensions) are declared
+// here for the device only, with a float overload for both.
 #pragma once
 
 #include "cotangent/libm.h"
@@ -27,8 +27,6 @@
 COTANGENT_UNARY(COTANGENT_UNLESS_SINPI, cospi)
 COTANGENT_UNARY(COTANGENT_UNLESS_SINPI, sinpi)
 COTANGENT_UNARY(COTANGENT_UNLESS_RSQRT, rsqrt)
-COTANGENT_UNARY(COTANGENT_BOTH, cyl_bessel_i0)
-COTANGENT_UNARY(COTANGENT_BOTH, cyl_bessel_i1)
 COTANGENT_UNARY(COTANGENT_BOTH, erfcinv)
 COTANGENT_UNARY(COTANGENT_BOTH, erfcx)
 COTANGENT_UNARY(COTANGENT_BOTH, erfinv)
@@ -46,6 +44,13 @@ COTANGENT_UNARY(__device__, y1)
 #undef COTANGENT_UNLESS_SINPI
 #undef COTANGENT_UNLESS_RSQRT
 
+__device__ double cyl_bessel_i0(double x);
+__device__ float cyl_bessel_i0(float x);
+__device__ float cyl_bessel_i0f(float x);
+__device__ double cyl_bessel_i1(double x);
+__device__ float cyl_bessel_i1(float x);
+__device__ float cyl_bessel_i1f(float x);
+
 __device__ double jn(int n, double x);
 __host__ __device__ float jn(int n, float x);
 __device__ float jnf(int n, float x);
@@ -60,31 +65,24 @@ __host__ __device__ void sincospi(double x, double* sine, double* cosine);
 __host__ __device__ void sincospi(float x, float* sine, float* cosine);
 __host__ __device__ void sincospif(float x, float* sine, float* cosine);
 
-__host__ __device__ double fdivide(double x, double y);
-__host__ __device__ float fdivide(float x, float y);
-__host__ __device__ float fdividef(float x, float y);
+// These have no overload for float: norm3d of floats is computed in double.
+__device__ double fdivide(double x, double y);
+__device__ float fdividef(float x, float y);
 
-__host__ __device__ double rhypot(double x, double y);
-__host__ __device__ float rhypot(float x, float y);
-__host__ __device__ float rhypotf(float x, float y);
-__host__ __device__ double norm3d(double a, double b, double c);
-__host__ __device__ float norm3d(float a, float b, float c);
-__host__ __device__ float norm3df(float a, float b, float c);
-__host__ __device__ double rnorm3d(double a, double b, double c);
-__host__ __device__ float rnorm3d(float a, float b, float c);
-__host__ __device__ float rnorm3df(float a, float b, float c);
-__host__ __device__ double norm4d(double a, double b, double c, double d);
-__host__ __device__ float norm4d(float a, float b, float c, float d);
-__host__ __device__ float norm4df(float a, float b, float c, float d);
-__host__ __device__ double rnorm4d(double a, double b, double c, double d);
-__host__ __device__ float rnorm4d(float a, float b, float c, float d);
-__host__ __device__ float rnorm4df(float a, float b, float c, float d);
-__host__ __device__ double norm(int count, const double* values);
-__host__ __device__ float norm(int count, const float* values);
-__host__ __device__ float normf(int count, const float* values);
-__host__ __device__ double rnorm(int count, const double* values);
-__host__ __device__ float rnorm(int count, const float* values);
-__host__ __device__ float rnormf(int count, const float* values);
+__device__ double rhypot(double x, double y);
+__device__ float rhypotf(float x, float y);
+__device__ double norm3d(double a, double b, double c);
+__device__ float norm3df(float a, float b, float c);
+__device__ double rnorm3d(double a, double b, double c);
+__device__ float rnorm3df(float a, float b, float c);
+__device__ double norm4d(double a, double b, double c, double d);
+__device__ float norm4df(float a, float b, float c, float d);
+__device__ double rnorm4d(double a, double b, double c, double d);
+__device__ float rnorm4df(float a, float b, float c, float d);
+__device__ double norm(int count, const double* values);
+__device__ float normf(int count, const float* values);
+__device__ double rnorm(int count, const double* values);
+__device__ float rnormf(int count, const float* values);
 
 // min and max exist for each pair of types that differ at most in sign.
 #define COTANGENT_MIN_MAX(result, first, second)              \

@@ -69,20 +69,18 @@ inline void sincospif(float x, float* sine, float* cosine) {
 }
 inline void sincospi(float x, float* sine, float* cosine) { sincospif(x, sine, cosine); }
 
+// As in CUDA, these have no overload for float.
 inline double fdivide(double x, double y) { return x / y; }
 inline float fdividef(float x, float y) { return x / y; }
-inline float fdivide(float x, float y) { return x / y; }
 
 inline double rhypot(double x, double y) { return ::cotangent::math::rhypot(x, y); }
 inline float rhypotf(float x, float y) { return static_cast<float>(::cotangent::math::rhypot(x, y)); }
-inline float rhypot(float x, float y) { return rhypotf(x, y); }
 
 #define COTANGENT_NORM3(name)                                                                \
   inline double name(double a, double b, double c) { return ::cotangent::math::name(a, b, c); } \
   inline float name##f(float a, float b, float c) {                                          \
     return static_cast<float>(::cotangent::math::name(a, b, c));                             \
-  }                                                                                          \
-  inline float name(float a, float b, float c) { return name##f(a, b, c); }
+  }
 
 #define COTANGENT_NORM4(name)                                                 \
   inline double name(double a, double b, double c, double d) {                \
@@ -90,8 +88,7 @@ inline float rhypot(float x, float y) { return rhypotf(x, y); }
   }                                                                           \
   inline float name##f(float a, float b, float c, float d) {                  \
     return static_cast<float>(::cotangent::math::name(a, b, c, d));           \
-  }                                                                           \
-  inline float name(float a, float b, float c, float d) { return name##f(a, b, c, d); }
+  }
 
 COTANGENT_NORM3(norm3d)
 COTANGENT_NORM3(rnorm3d)
@@ -108,14 +105,12 @@ inline float normf(int count, const float* values) {
   for (int i = 0; i < count; ++i) sum += static_cast<double>(values[i]) * values[i];
   return static_cast<float>(sqrt(sum));
 }
-inline float norm(int count, const float* values) { return normf(count, values); }
 inline double rnorm(int count, const double* values) { return ::cotangent::math::rnorm(count, values); }
 inline float rnormf(int count, const float* values) {
   double sum = 0;
   for (int i = 0; i < count; ++i) sum += static_cast<double>(values[i]) * values[i];
   return static_cast<float>(1 / sqrt(sum));
 }
-inline float rnorm(int count, const float* values) { return rnormf(count, values); }
 
 // The fast intrinsics. On the CPU they are the accurate functions, so a result
 // is at least as good as the hardware's. The C library declares most of these
