@@ -10,6 +10,10 @@
 //!   kernel<<<grid, block>>>    ->  launch -> block -> the kernel, thread by thread
 //!   __syncthreads, __shfl_sync ->  block, warp
 //! ```
+//!
+//! In a checked run the program is instrumented: every access, allocation and meeting of threads is
+//! told to the checker (`check`) by `checks`, memory comes out of `arena`, and blocks run one after
+//! another on the thread that launches.
 
 pub mod abi;
 mod arena;
