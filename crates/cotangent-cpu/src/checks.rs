@@ -242,8 +242,9 @@ impl Checks {
         self.checker.end_block();
     }
 
-    pub(crate) fn begin_thread(&mut self, thread: u32, stack: Range<usize>) {
-        self.checker.begin_thread(thread, stack);
+    /// Another thread goes on, on this stack.
+    pub(crate) fn begin_thread(&mut self, stack: Range<usize>) {
+        self.checker.begin_thread(stack);
     }
 
     /// All live threads have arrived; `returned` have returned before.

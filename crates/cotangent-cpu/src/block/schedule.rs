@@ -164,7 +164,7 @@ fn enter(state: &mut Block, thread: u32) {
     }
     if let Some(checks) = state.checks {
         // SAFETY: the launch holds the lock of the checks, and nobody else uses them now.
-        unsafe { (*checks).begin_thread(thread, state.stack.clone()) };
+        unsafe { (*checks).begin_thread(state.stack.clone()) };
     }
 }
 
