@@ -15,10 +15,15 @@
 
 use std::sync::Arc;
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
+pub mod build;
 mod expr;
 mod module;
 mod scope;
 mod stmt;
+#[cfg(test)]
+mod tests;
 pub mod text;
 mod types;
 pub mod validate;
@@ -33,6 +38,7 @@ pub use stmt::{
     AtomicOp, BarrierKind, Block, Case, CollectiveOp, For, Launch, LoopTest, OpaqueArg, Scope, Stmt, StmtKind,
 };
 pub use types::{FloatKind, IntKind, PointerType, RecordId, Type};
+pub use validate::{Violation, validate};
 
 /// A name in the user's program. Cheap to clone.
 pub type Name = Arc<str>;

@@ -100,6 +100,24 @@ pub fn declared_local(stmt: &Stmt) -> Option<LocalId> {
     }
 }
 
+/// Calls `f` for every mention of a local, where it is declared too.
+pub fn each_local_mut(block: &mut [Stmt], f: &mut impl FnMut(&mut LocalId)) {
+    let _ = visit_block_mut(block, &mut |node| {
+        match node {
+            NodeMut::Stmt(stmt) => match &mut stmt.kind {
+                StmtKind::Declare { local: id, .. }
+                | StmtKind::Push { record: id, .. }
+                | StmtKind::Pop { record: id, .. } => f(id),
+                StmtKind::For(for_loop) => f(&mut for_loop.counter),
+                _ => {}
+            },
+            NodeMut::Place(Place { kind: PlaceKind::Local(id), .. }) => f(id),
+            NodeMut::Place(_) | NodeMut::Expr(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
 /// Visits every node of a block.
 pub fn visit_block<'a, B, F>(block: &'a [Stmt], f: &mut F) -> ControlFlow<B>
 where
@@ -390,5 +408,83 @@ pub fn stmt_parts_mut<B>(stmt: &mut Stmt, f: &mut impl FnMut(PartMut<'_>) -> Con
             }
             into.iter_mut().try_for_each(|into| f(PartMut::Place(into)))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{FunctionId, text};
+
+    fn parse(body: &str) -> Block {
+        let text = format!("host f(b: bool, x: int, p: int*) {{ {body} }}");
+        let mut module = text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        std::mem::take(&mut module.functions[FunctionId(0)].body)
+    }
+
+    /// The integers of a block, in the order in which they are visited.
+    fn integers(block: &[Stmt]) -> Vec<i128> {
+        let mut found = Vec::new();
+        each_expr(block, &mut |expr| {
+            if let ExprKind::Int(value) = expr.kind {
+                found.push(value);
+            }
+        });
+        found
+    }
+
+    #[test]
+    fn visits_are_in_the_order_of_evaluation() {
+        assert_eq!(integers(&parse("p[2] = (1 + x);")), [1, 2]);
+        assert_eq!(integers(&parse("for i: int = 1; i < 2; i += 4 { x = 3; }")), [1, 2, 3, 4]);
+        assert_eq!(integers(&parse("while (x < 1) { x = 2; }")), [1, 2]);
+        assert_eq!(integers(&parse("do { x = 1; } while (x < 2);")), [1, 2]);
+        assert_eq!(integers(&parse("if (x < 1) { x = 2; } else { x = 3; }")), [1, 2, 3]);
+        assert_eq!(integers(&parse("switch (x + 1) { case 9 { x = 2; } case default { x = 3; } }")), [1, 2, 3]);
+        assert_eq!(integers(&parse("p[4] = runtime f(1, (2 + 3));")), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn statements_come_outer_first_and_places_inner_first() {
+        let block = parse("if b { x = 1; while b { break; } } p[x] = 2;");
+        let (mut stmts, mut places) = (0, 0);
+        each_stmt(&block, &mut |_| stmts += 1);
+        assert_eq!(stmts, 5);
+        each_place(&block[1..], &mut |place| {
+            places += 1;
+            assert_eq!(matches!(place.kind, PlaceKind::Element(..)), places == 3);
+        });
+        assert_eq!(places, 3);
+        let declared: Vec<_> = parse("let y: int; x = y;").iter().map(declared_local).collect();
+        assert_eq!(declared, [Some(LocalId(3)), None]);
+    }
+
+    #[test]
+    fn a_visit_ends_where_it_is_told_to() {
+        let block = parse("x = 1; x = 2; x = 3;");
+        let mut count = 0;
+        let end = visit_block(&block, &mut |node| {
+            count += 1;
+            if matches!(node, Node::Expr(Expr { kind: ExprKind::Int(2), .. })) {
+                return ControlFlow::Break("two");
+            }
+            ControlFlow::Continue(())
+        });
+        assert_eq!((end, count), (ControlFlow::Break("two"), 5));
+    }
+
+    #[test]
+    fn expressions_are_rewritten_from_the_inside() {
+        let mut block = parse("p[1] = ((2 + 3) * 4);");
+        let _ = visit_block_mut(&mut block, &mut |node| {
+            if let NodeMut::Expr(expr) = node
+                && let ExprKind::Binary(_, left, right) = &expr.kind
+                && let (ExprKind::Int(left), ExprKind::Int(right)) = (&left.kind, &right.kind)
+            {
+                *expr = Expr::int(i64::try_from(left * 10 + right).expect("the numbers are small"));
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        assert_eq!(integers(&block), [234, 1]);
     }
 }

@@ -3,11 +3,14 @@
 //! A token is a slice of the text. White space and `//` comments separate tokens and mean nothing else.
 
 use super::ParseError;
+use super::words::is_reserved;
 
 /// What kind of token it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TokenKind {
-    /// A reserved word or a plain name, with its namespaces: `if`, `geo::Vec3`.
+    /// A reserved word: `if`.
+    Keyword,
+    /// A plain name, with its namespaces: `geo::Vec3`.
     Word,
     /// A name in backticks; the text is what stands between them, still escaped.
     Quoted,
@@ -29,11 +32,10 @@ pub(super) struct Token<'t> {
     pub(super) offset: usize,
 }
 
-/// Longer symbols stand before those that they begin with.
-const SYMBOLS: &[&str] = &[
+/// Operators. Longer ones stand before those that they begin with.
+const OPERATORS: &[&str] = &[
     "<<<", ">>>", "<<=", ">>=", "::<", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "->", "+=", "-=", "*=", "/=",
-    "%=", "&=", "|=", "^=", "+", "-", "*", "/", "%", "&", "|", "^", "~", "!", "<", ">", "=", "?", ":", ";", ",", ".",
-    "(", ")", "[", "]", "{", "}", "#",
+    "%=", "&=", "|=", "^=", "+", "-", "*", "/", "%", "&", "|", "^", "!", "<", ">", "=", ":",
 ];
 
 /// A position in the text.
@@ -41,6 +43,13 @@ const SYMBOLS: &[&str] = &[
 pub(super) struct Lexer<'t> {
     text: &'t str,
     offset: usize,
+}
+
+impl Token<'_> {
+    /// Whether it is a reserved word or a plain name.
+    pub(super) fn is_word(self) -> bool {
+        matches!(self.kind, TokenKind::Keyword | TokenKind::Word)
+    }
 }
 
 impl<'t> Lexer<'t> {
@@ -65,16 +74,23 @@ impl<'t> Lexer<'t> {
         let (kind, length) = match rest.as_bytes().first() {
             None => (TokenKind::End, 0),
             Some(b'0'..=b'9') => (TokenKind::Number, number_length(rest)),
-            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => (TokenKind::Word, word_length(rest)),
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
+                let length = word_length(rest);
+                (if is_reserved(&rest[..length]) { TokenKind::Keyword } else { TokenKind::Word }, length)
+            }
             Some(b'"') => return self.quoted(TokenKind::Text, b'"'),
             Some(b'`') => return self.quoted(TokenKind::Quoted, b'`'),
-            Some(_) => match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
-                Some(symbol) => (TokenKind::Symbol, symbol.len()),
-                None => {
+            Some(b'(' | b')' | b'[' | b']' | b'{' | b'}' | b',' | b';' | b'.' | b'?' | b'#' | b'~') => {
+                (TokenKind::Symbol, 1)
+            }
+            Some(&first) => {
+                let is_here = |symbol: &&&str| symbol.as_bytes()[0] == first && rest.starts_with(**symbol);
+                let Some(symbol) = OPERATORS.iter().find(is_here) else {
                     let found: String = rest.chars().take(1).collect();
                     return Err(self.error(offset, format!("expected a token, found {found:?}")));
-                }
-            },
+                };
+                (TokenKind::Symbol, symbol.len())
+            }
         };
         self.offset += length;
         Ok(Token { kind, text: &rest[..length], offset })

@@ -50,8 +50,8 @@
 //! - A type reads from left to right, `float*[4]` is an array of pointers; only a run of arrays is as in C++:
 //!   `float[8][3]` has eight rows. `const` and `volatile` belong to the next `*` or `&`.
 //! - A number's suffix is its type: none for `int` and `double`, `u l ul ll ull c sc uc s us` for other integers,
-//!   `f h bf` for other floats, which have a fraction or an exponent. `inf inff infh infbf` are infinities; `0x`, sixteen digits and
-//!   a suffix are the bits of the double, for NaN. `-5` is a constant, `-(5)` a negated one.
+//!   `f h bf` for other floats, which have a fraction or an exponent. `inf inff infh infbf` are infinities; `0x`,
+//!   sixteen digits and a suffix are the bits of the double, for NaN. `-5` is a constant, `-(5)` a negated one.
 //! - A NAME is a C++ name with its namespaces, or anything in backticks (`` `if` ``), where `\` escapes as in strings:
 //!   `\n \t \r \\ \" \u{hex}`. Keywords are names only in backticks.
 //! - Locals are numbered in the order of declaration. A local that has another number says so (`x#7`): one that says
@@ -64,6 +64,8 @@ mod parse_expr;
 mod parse_stmt;
 mod print;
 mod print_expr;
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;
 mod words;

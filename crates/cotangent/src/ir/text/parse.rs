@@ -1,8 +1,8 @@
 //! Reads records, variables, functions and types from the text form.
 //!
 //! The parser knows the type of every name that it meets, so it can tell `pointer[i]` from `array[i]`; other than that
-//! it does not ask whether the module is valid. Names of records and functions are collected first: a mention may stand
-//! before its definition, which `validate` judges.
+//! it does not ask whether the module is valid. A record or function may be mentioned before it is defined, which
+//! `validate` judges: when a name is not known yet, the names of the whole text are collected.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,6 +19,7 @@ use crate::source::Span;
 
 /// One token of look-ahead, and what was read so far.
 pub(super) struct Parser<'t> {
+    text: &'t str,
     lexer: Lexer<'t>,
     pub(super) token: Token<'t>,
     names: HashSet<Name>,
@@ -27,6 +28,7 @@ pub(super) struct Parser<'t> {
     records: HashMap<Name, RecordId>,
     pub(super) globals: HashMap<Name, GlobalId>,
     functions: HashMap<Name, FunctionId>,
+    are_names_collected: bool,
     pub(super) locals: HashMap<LocalId, Local>,
     numbering: Numbering,
     pub(super) visible: Visible,
@@ -37,7 +39,8 @@ impl<'t> Parser<'t> {
     pub(super) fn new(text: &'t str) -> Result<Parser<'t>, ParseError> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next()?;
-        let mut parser = Parser {
+        Ok(Parser {
+            text,
             lexer,
             token,
             names: HashSet::new(),
@@ -46,17 +49,19 @@ impl<'t> Parser<'t> {
             records: HashMap::new(),
             globals: HashMap::new(),
             functions: HashMap::new(),
+            are_names_collected: false,
             locals: HashMap::new(),
             numbering: Numbering::default(),
             visible: Visible::default(),
-        };
-        parser.collect_names(text)?;
-        Ok(parser)
+        })
     }
 
-    /// Gives ids to the records and functions, which are named after a keyword outside all brackets.
-    fn collect_names(&mut self, text: &str) -> Result<(), ParseError> {
-        let mut lexer = Lexer::new(text);
+    /// Gives ids to all records and functions, which are named after a keyword outside all brackets.
+    fn collect_names(&mut self) -> Result<(), ParseError> {
+        if std::mem::replace(&mut self.are_names_collected, true) {
+            return Ok(());
+        }
+        let mut lexer = Lexer::new(self.text);
         let mut nesting = 0i64;
         let mut before = "";
         let (mut record_count, mut function_count) = (0, 0);
@@ -68,7 +73,7 @@ impl<'t> Parser<'t> {
                 (TokenKind::Symbol, "}" | ")" | "]") => nesting -= 1,
                 _ => {}
             }
-            let is_name = nesting == 0 && matches!(token.kind, TokenKind::Word | TokenKind::Quoted);
+            let is_name = nesting == 0 && is_name(token);
             if is_name && before == "record" {
                 let name = self.name_of(token)?;
                 self.records.entry(name).or_insert(RecordId::new(record_count));
@@ -82,7 +87,7 @@ impl<'t> Parser<'t> {
                     function_count += 1;
                 }
             }
-            before = if nesting == 0 && token.kind == TokenKind::Word { token.text } else { "" };
+            before = if nesting == 0 && token.is_word() { token.text } else { "" };
         }
     }
 
@@ -97,7 +102,7 @@ impl<'t> Parser<'t> {
             let keyword = self.token;
             let space = words::value(SPACES, keyword.text);
             let storage = words::value(GLOBAL_STORAGES, keyword.text);
-            if keyword.kind != TokenKind::Word || (space.is_none() && storage.is_none()) {
+            if !keyword.is_word() || (space.is_none() && storage.is_none()) {
                 return Err(self.expected("a record, a variable or a function"));
             }
             self.advance()?;
@@ -122,6 +127,7 @@ impl<'t> Parser<'t> {
     fn record(&mut self, is_builtin: bool) -> Result<(), ParseError> {
         self.keyword("record")?;
         let name = self.name("a record's name")?;
+        self.records.entry(name.clone()).or_insert(RecordId::new(self.module.records.len()));
         let align = if self.accept_word("align")? { Some(self.integer("an alignment")?) } else { None };
         self.symbol("{")?;
         let mut fields = Vec::new();
@@ -138,6 +144,7 @@ impl<'t> Parser<'t> {
     }
 
     fn function(&mut self, name: Name, space: Space) -> Result<(), ParseError> {
+        self.functions.entry(name.clone()).or_insert(FunctionId::new(self.module.functions.len()));
         self.locals = HashMap::new();
         self.numbering = Numbering::default();
         self.visible = Visible::default();
@@ -262,7 +269,7 @@ impl<'t> Parser<'t> {
         }
         let start = self.token;
         let mut spelling = String::new();
-        while self.token.kind == TokenKind::Word && INT_TYPE_WORDS.contains(&self.token.text) && spelling.len() < 32 {
+        while self.token.is_word() && INT_TYPE_WORDS.contains(&self.token.text) && spelling.len() < 32 {
             spelling.push_str(if spelling.is_empty() { "" } else { " " });
             spelling.push_str(self.token.text);
             self.advance()?;
@@ -273,6 +280,9 @@ impl<'t> Parser<'t> {
             return kind.map(Type::Int).ok_or_else(message);
         }
         let name = self.name("a type")?;
+        if !self.records.contains_key(&name) {
+            self.collect_names()?;
+        }
         let message = || self.lexer.error(start.offset, format!("expected a type, found the unknown name `{name}`"));
         self.records.get(&name).map(|&id| Type::Record(id)).ok_or_else(message)
     }
@@ -281,6 +291,9 @@ impl<'t> Parser<'t> {
     pub(super) fn function_name(&mut self) -> Result<FunctionId, ParseError> {
         let offset = self.token.offset;
         let name = self.name("a function's name")?;
+        if !self.functions.contains_key(&name) {
+            self.collect_names()?;
+        }
         let unknown = || self.lexer.error(offset, format!("expected a function, found the unknown name `{name}`"));
         self.functions.get(&name).copied().ok_or_else(unknown)
     }
@@ -323,7 +336,7 @@ impl<'t> Parser<'t> {
 
     /// Whether the token is that reserved word.
     pub(super) fn is_word(&self, word: &str) -> bool {
-        self.token.kind == TokenKind::Word && self.token.text == word
+        self.token.is_word() && self.token.text == word
     }
 
     /// Passes an operator or bracket if it is there.
@@ -346,7 +359,7 @@ impl<'t> Parser<'t> {
 
     /// Passes a word of the table if one is there.
     pub(super) fn accept_one_of<T: Copy>(&mut self, words: Words<T>) -> Result<Option<T>, ParseError> {
-        let found = if self.token.kind == TokenKind::Word { words::value(words, self.token.text) } else { None };
+        let found = if self.token.is_word() { words::value(words, self.token.text) } else { None };
         if found.is_some() {
             self.advance()?;
         }
@@ -368,18 +381,9 @@ impl<'t> Parser<'t> {
         if self.accept_word(word)? { Ok(()) } else { Err(self.expected(&format!("`{word}`"))) }
     }
 
-    /// Whether the token is a name.
-    pub(super) fn is_name(&self) -> bool {
-        match self.token.kind {
-            TokenKind::Word => !words::is_reserved(self.token.text),
-            TokenKind::Quoted => true,
-            TokenKind::Number | TokenKind::Text | TokenKind::Symbol | TokenKind::End => false,
-        }
-    }
-
     /// Passes a name.
     pub(super) fn name(&mut self, what: &str) -> Result<Name, ParseError> {
-        if !self.is_name() {
+        if !is_name(self.token) {
             return Err(self.expected(what));
         }
         let name = self.name_of(self.token)?;
@@ -428,9 +432,13 @@ impl<'t> Parser<'t> {
             TokenKind::End => "the end of the text".to_owned(),
             TokenKind::Text => "a string".to_owned(),
             TokenKind::Quoted => format!("the name `{shown}`"),
-            TokenKind::Word if words::is_reserved(token.text) => format!("the keyword `{shown}`"),
+            TokenKind::Keyword => format!("the keyword `{shown}`"),
             TokenKind::Word | TokenKind::Number | TokenKind::Symbol => format!("`{shown}`"),
         };
         self.lexer.error(token.offset, format!("expected {what}, found {found}"))
     }
+}
+
+fn is_name(token: Token<'_>) -> bool {
+    matches!(token.kind, TokenKind::Word | TokenKind::Quoted)
 }

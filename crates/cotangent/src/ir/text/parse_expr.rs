@@ -112,7 +112,7 @@ impl Parser<'_> {
     /// A minus sign before a number is the number's.
     fn negation(&mut self) -> Result<Tree, ParseError> {
         let next = self.peek()?;
-        let is_infinity = next.kind == TokenKind::Word && value(INFINITIES, next.text).is_some();
+        let is_infinity = next.kind == TokenKind::Keyword && value(INFINITIES, next.text).is_some();
         if next.kind != TokenKind::Number && !is_infinity {
             return self.unary(UnaryOp::Negate);
         }
@@ -145,11 +145,9 @@ impl Parser<'_> {
         match self.token.kind {
             TokenKind::Number => self.literal(""),
             TokenKind::Symbol if self.token.text == "(" => self.parenthesised(),
-            TokenKind::Word | TokenKind::Quoted if self.is_name() => self.named(),
-            TokenKind::Word => self.reserved_word(),
-            TokenKind::Quoted | TokenKind::Text | TokenKind::Symbol | TokenKind::End => {
-                Err(self.expected("an expression"))
-            }
+            TokenKind::Word | TokenKind::Quoted => self.named(),
+            TokenKind::Keyword => self.reserved_word(),
+            TokenKind::Text | TokenKind::Symbol | TokenKind::End => Err(self.expected("an expression")),
         }
     }
 

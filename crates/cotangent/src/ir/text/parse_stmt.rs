@@ -28,7 +28,7 @@ impl Parser<'_> {
 
     fn stmt(&mut self) -> Result<Stmt, ParseError> {
         self.enter()?;
-        let keyword = if self.token.kind == TokenKind::Word { self.token.text } else { "" };
+        let keyword = if self.token.kind == TokenKind::Keyword { self.token.text } else { "" };
         let kind = match keyword {
             "if" => self.if_stmt()?,
             "for" => self.for_stmt()?,
@@ -101,7 +101,7 @@ impl Parser<'_> {
             return Ok(StmtKind::Accumulate { place, value: self.expr()? });
         }
         self.symbol("=")?;
-        if self.token.kind == TokenKind::Word && OPERATIONS.contains(&self.token.text) {
+        if self.token.kind == TokenKind::Keyword && OPERATIONS.contains(&self.token.text) {
             return self.operation(Some(place));
         }
         Ok(StmtKind::Assign { place, value: self.expr()? })

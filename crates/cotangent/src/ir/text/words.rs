@@ -210,7 +210,9 @@ pub(super) fn value<T: Copy>(words: Words<T>, word: &str) -> Option<T> {
 
 /// Whether a word is a name only in backticks.
 pub(super) fn is_reserved(word: &str) -> bool {
-    RESERVED.binary_search(&word).is_ok()
+    let is_like_one =
+        matches!(word.len(), 2..=13) && word.starts_with(|first: char| first.is_lowercase() || first == '_');
+    is_like_one && RESERVED.binary_search(&word).is_ok()
 }
 
 /// Appends a name, in backticks unless it is one plain word.
@@ -227,7 +229,8 @@ fn is_plain(name: &str) -> bool {
         part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && part.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
     };
-    !is_reserved(name) && name.split("::").all(is_identifier)
+    // Most names have no namespace.
+    !is_reserved(name) && (is_identifier(name) || name.split("::").all(is_identifier))
 }
 
 /// Appends a text between quotes, escaped.
@@ -299,5 +302,17 @@ impl Numbering {
     /// Takes a number; false if it is taken.
     pub(super) fn take(&mut self, number: u32) -> bool {
         number >= self.lowest_free() && self.taken.insert(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_words_are_found() {
+        assert!(RESERVED.is_sorted());
+        assert!(RESERVED.iter().all(|word| is_reserved(word)));
+        assert!(!is_reserved("") && !is_reserved("x") && !is_reserved("kernels"));
     }
 }

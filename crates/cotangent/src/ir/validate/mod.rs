@@ -6,8 +6,8 @@
 //! - ids are in range, wherever they stand;
 //! - a record contains only records before it (pointers may point to any), so no type is infinitely large; an
 //!   alignment is a power of two;
-//! - types: `void` only as a result, behind a pointer and nowhere else; no pointer to and no array of references; no array of length
-//!   0 but dynamic shared memory; at most `MAX_TYPE_DEPTH` pointers and arrays;
+//! - types: `void` only as a result and behind a pointer; no pointer to and no array of references; no array of
+//!   length 0 but dynamic shared memory; at most `MAX_TYPE_DEPTH` pointers and arrays;
 //! - a variable's initial value has its type and mentions only variables before it; `constexpr` has one.
 //!
 //! Of a function:
