@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use cotangent_driver::flags::Arch;
 use cotangent_driver::nvcc::{NvccRequest, Product, compile};
 use cotangent_driver::tools::{Nvcc, find_nvcc};
@@ -32,6 +32,7 @@ pub(crate) fn validate(filter: Option<&str>) -> Result<()> {
     files.retain(|file| file.path.starts_with("fixtures/") && file.path.ends_with(PRINTED));
     files.retain(|file| filter.is_none_or(|filter| file.path.contains(filter)));
     let found = files.len();
+    ensure!(found > 0, "no fixtures/**/*{PRINTED} to compile; `cargo xtask bless` writes them");
 
     let remembered = workspace::root().join("target/validated");
     std::fs::create_dir_all(&remembered).context("cannot make target/validated")?;

@@ -41,13 +41,13 @@ fn build(options: &Run, flags: &ParseFlags, tools: &Tools, shared_object: &Path,
     let cuda_path = options.reading.cuda_path.as_deref();
     let input = Input { file: &options.file, flags, cuda_path, colour: terminal.colour };
     let name = options.file.display();
-    let texts = terminal.step(&format!("Reading {name}"), || match options.printed {
+    let program = terminal.step(&format!("Reading {name}"), || match options.printed {
         true => program::printed(tools, &input),
         false => program::direct(tools, &input),
     })?;
     let request = CpuRequest {
-        file: &options.file,
-        texts: &texts,
+        units: &program.units,
+        texts: &program.texts,
         flags,
         check: options.check,
         colour: terminal.colour,

@@ -40,6 +40,52 @@ fn run_gives_each_word_to_whom_it_belongs() {
     assert_eq!(output.status.code(), Some(43), "the program's own exit code");
 }
 
+/// A whole CUDA program.
+const SCALE: &str = r#"
+#include <cstdio>
+__device__ float twice(float x) { return x + x; }
+__global__ void scale(int n, float* p) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[i] = twice(p[i]);
+}
+int main() {
+  float host[100], *device;
+  for (int i = 0; i < 100; i++) host[i] = i;
+  cudaMalloc(&device, sizeof(host));
+  cudaMemcpy(device, host, sizeof(host), cudaMemcpyHostToDevice);
+  scale<<<4, 32>>>(100, device);
+  cudaMemcpy(host, device, sizeof(host), cudaMemcpyDeviceToHost);
+  std::printf("%g %g\n", host[1], host[99]);
+}
+"#;
+
+#[test]
+fn run_launches_kernels() {
+    for words in [&["run", "program.cu"][..], &["run", "program.cu", "--seed", "7", "--threads", "1"]] {
+        let output = cotangent(SCALE, words);
+        assert_eq!(stdout(&output), "2 198\n", "{words:?}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+#[test]
+fn print_prints_what_a_function_needs() {
+    let output = cotangent(SCALE, &["print", "program.cu", "--fn", "scale"]);
+    let text = stdout(&output);
+    assert!(
+        text.contains("__global__") && text.contains("twice(") && !text.contains("main"),
+        "{text}{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn print_of_a_name_that_is_not_there_is_a_diagnostic() {
+    let output = cotangent(SCALE, &["print", "program.cu", "--fn", "scales"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("scales"), "{}", stderr(&output));
+}
+
 #[test]
 fn run_names_the_signal_and_suggests_the_checks() {
     let output = cotangent("int main() { *(volatile int*)16 = 1; }\n", &["run", "program.cu"]);

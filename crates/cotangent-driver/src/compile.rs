@@ -1,4 +1,4 @@
-//! Compiles C++ for the CPU: one file of the user's, in our version of its text, into a shared object that the
+//! Compiles C++ for the CPU: the user's file, in our version of its text, and what we add, into a shared object that the
 //! runtime loads. Our version lies over the user's file in Clang's view of the file system, under the user's name,
 //! so that includes, messages, `__FILE__` and line numbers are those of the user's file.
 
@@ -15,9 +15,9 @@ use crate::tools::Tools;
 /// What to compile.
 #[derive(Debug, Clone)]
 pub struct CpuRequest<'a> {
-    /// The user's file, under the name that the user gave.
-    pub file: &'a Path,
-    /// What Clang sees instead of files on disk, `file` among them.
+    /// The files to compile and link. The user's is under the name that the user gave; others may exist as texts only.
+    pub units: &'a [PathBuf],
+    /// What Clang sees instead of, or beside, files on disk.
     pub texts: &'a [Overlay],
     pub flags: &'a ParseFlags,
     /// Whether every access to memory reports to the runtime.
@@ -60,19 +60,29 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
     let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
     let support = support_object(tools, &headers, request.check)?;
 
-    let object = scratch.path().join("program.o");
-    let mut command = compiler(tools, &headers, request.colour);
-    if request.check {
-        command.args(CHECKED).arg(CHECK_MACRO);
-    }
-    command.arg("-ivfsoverlay").arg(write_overlay(scratch.path(), request.texts)?);
-    command.args(["-include", "cuda_runtime.h"]).args(&request.flags.clang_args).args(&request.flags.cpu_args);
-    // Warnings are for the compiler that builds the program for the GPU; behind the user's flags, to win over them.
-    command.args(["-w", "-c", "-o"]).arg(&object).arg(as_argument(request.file));
-    run(tools, &mut command)?;
+    let overlay = write_overlay(scratch.path(), request.texts)?;
+    let object_of = |index: usize| scratch.path().join(format!("{index}.o"));
+    let compile_unit = |index: usize, unit: &Path| {
+        let mut command = compiler(tools, &headers, request.colour);
+        if request.check {
+            command.args(CHECKED).arg(CHECK_MACRO);
+        }
+        command.arg("-ivfsoverlay").arg(&overlay).args(["-include", "cuda_runtime.h"]);
+        command.args(&request.flags.clang_args).args(&request.flags.cpu_args);
+        // Warnings are for the compiler that builds the program for the GPU; behind the user's flags, to win over them.
+        command.args(["-w", "-c", "-o"]).arg(object_of(index)).arg(as_argument(unit));
+        run(tools, &mut command)
+    };
+    std::thread::scope(|scope| {
+        let compile_unit = &compile_unit;
+        let start = |(index, unit)| scope.spawn(move || compile_unit(index, unit));
+        let running: Vec<_> = request.units.iter().map(PathBuf::as_path).enumerate().map(start).collect();
+        running.into_iter().try_for_each(|unit| unit.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
 
     let mut link = Command::new(&tools.clang.path);
-    link.arg("-shared").arg("-o").arg(request.output).args([&object, &support]).args(&request.flags.link_args);
+    link.args(["-shared", "-pthread", "-o"]).arg(request.output).arg(&support);
+    link.args((0..request.units.len()).map(object_of)).args(&request.flags.link_args);
     run(tools, &mut link)
 }
 

@@ -2,14 +2,18 @@
 //! brings back text or rendered diagnostics.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use cotangent::clang::{self, Ast, ReadError, STACK_BYTES, Sieve, is_not_system};
+use cotangent::clang::{self, Ast, Node, ReadError, STACK_BYTES, Sieve, is_not_system};
+use cotangent::direct::{self, Kernels};
+use cotangent::emit::{self, Dialect};
+use cotangent::source::{FileId, Span};
+use cotangent::{diagnostic, ir, lower};
 
 use crate::compile::Overlay;
 use crate::error::{Blame, DriverError};
 use crate::flags::ParseFlags;
-use crate::parse::{ParseRequest, Pass, dump};
+use crate::parse::{ParseRequest, Pass, as_argument, dump};
 use crate::tools::Tools;
 
 /// The user's program and how to read it.
@@ -74,11 +78,40 @@ pub fn read(tools: &Tools, input: &Input<'_>) -> Result<Passes, Failure> {
         let host = read_pass(tools, input, Pass::Host);
         (host, device.map(|thread| thread.join()))
     });
-    let host = host?;
+    let mut host = host?;
     match device? {
-        Ok(device) => Ok(Passes { host, device: device? }),
+        Ok(device) => {
+            let mut device = device?;
+            share_sources(&mut host, &mut device);
+            Ok(Passes { host, device })
+        }
         Err(panic) => std::panic::resume_unwind(panic),
     }
+}
+
+/// Makes spans of both passes mean the same files, so that diagnostics of either can be shown together.
+fn share_sources(host: &mut Ast, device: &mut Ast) {
+    fn renumber(nodes: &mut [Node], ids: &[FileId]) {
+        let new_id = |span: &mut Span| {
+            if let Some(id) = ids.get(span.file.0 as usize) {
+                span.file = *id;
+            }
+        };
+        for node in nodes {
+            new_id(&mut node.span);
+            node.spelling.iter_mut().for_each(|span| new_id(span));
+            renumber(&mut node.inner, ids);
+        }
+    }
+    let mut shared = std::mem::take(&mut device.sources);
+    let mut ids = Vec::new();
+    for source in host.sources.files.iter() {
+        let known = shared.files.entries().find(|(_, file)| file.name == source.name).map(|(id, _)| id);
+        ids.push(known.unwrap_or_else(|| shared.files.push(source.clone())));
+    }
+    renumber(&mut host.declarations, &ids);
+    host.sources = shared.clone();
+    device.sources = shared;
 }
 
 /// Runs on a stack that is deep enough for the trees of the largest programs that we accept.
@@ -92,28 +125,62 @@ pub fn with_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send
     })
 }
 
+/// A program for the CPU, before it is compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuProgram {
+    /// The files to compile and link, the user's first.
+    pub units: Vec<PathBuf>,
+    /// The texts that take the place of files.
+    pub texts: Vec<Overlay>,
+}
+
 /// The function `name` and all it needs.
 pub fn print(tools: &Tools, input: &Input<'_>, name: &str, form: Form) -> Result<String, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
-        let _passes = read(tools, input)?;
-        // CONNECT: `lower::lower` with the root `name`, then `emit::emit` or the IR's text form.
-        Err(Failure::Diagnostics(format!("error: printing `{name}` as {form:?} is not connected yet")))
+        let passes = read(tools, input)?;
+        let both = lower::Passes { device: &passes.device, host: Some(&passes.host) };
+        let module = lower::lower(both, &[name])
+            .map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))?;
+        Ok(match form {
+            Form::Cuda => emit::emit(&module, Dialect::Cuda),
+            Form::Cpu => emit::emit(&module, Dialect::Cpu),
+            Form::Ir => ir::text::print(&module),
+        })
     })
 }
 
-/// The texts to compile for the CPU on the direct path: the user's own, with launches and dynamic shared memory
-/// edited at their offsets.
-pub fn direct(_tools: &Tools, input: &Input<'_>) -> Result<Vec<Overlay>, Failure> {
-    let text = fs::read_to_string(input.file).map_err(DriverError::file("read", input.file))?;
-    // CONNECT: `read`, then `cotangent::direct::edit`. Until then the text is compiled as it is.
-    Ok(vec![Overlay { path: input.file.to_path_buf(), text }])
+/// The direct path: the user's own text, with launches and dynamic shared memory edited at their offsets.
+pub fn direct(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
+    check_readable(input.file)?;
+    with_deep_stack(|| {
+        let ast = read_pass(tools, input, Pass::Host)?;
+        let texts = edited_texts(&ast, input.file, Kernels::Direct);
+        Ok(CpuProgram { units: vec![input.file.to_path_buf()], texts })
+    })
 }
 
-/// The texts to compile for the CPU on the printed path: what the printer writes for the whole program.
-pub fn printed(tools: &Tools, input: &Input<'_>) -> Result<Vec<Overlay>, Failure> {
-    let text = print(tools, input, "main", Form::Cpu)?;
-    Ok(vec![Overlay { path: input.file.to_path_buf(), text }])
+/// The printed path: the user's host code, and what the printer writes for the kernels that it launches.
+pub fn printed(_tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
+    check_readable(input.file)?;
+    // CONNECT: the kernels of `direct::launched_kernels`, lowered and printed in the CPU dialect as a second unit
+    // beside the user's file, and the host code edited with `Kernels::Printed`.
+    Err(Failure::Diagnostics("error: the printed path is not connected yet".to_owned()))
+}
+
+/// The edited files under the names that Clang looks them up by.
+fn edited_texts(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> Vec<Overlay> {
+    let name = as_argument(file);
+    let main = ast.sources.files.entries().find(|(_, source)| *source.name == *name).map(|(id, _)| id);
+    // A file without a single declaration is not in the dump, and has nothing to edit.
+    let Some(main) = main else { return Vec::new() };
+    let edited = direct::edit(ast, main, kernels).into_iter();
+    edited
+        .filter_map(|edited| {
+            let path = PathBuf::from(&*ast.sources.files.get(edited.file)?.name);
+            Some(Overlay { path, text: edited.text })
+        })
+        .collect()
 }
 
 fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass) -> Result<Ast, Failure> {

@@ -30,7 +30,7 @@ impl Project {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let output = self.folder.path().join("program.so");
         let request = CpuRequest {
-            file: &self.file(),
+            units: &[self.file()],
             texts: &[Overlay { path: self.file(), text: text.to_owned() }],
             flags: &flags::read(&words)?,
             check,

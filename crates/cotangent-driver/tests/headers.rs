@@ -39,8 +39,7 @@ fn every_header_parses_alone() {
 
 #[test]
 fn all_headers_parse_together() {
-    let source: String =
-        user_visible_headers().iter().map(|header| format!("#include <{header}>\n")).collect();
+    let source: String = user_visible_headers().iter().map(|header| format!("#include <{header}>\n")).collect();
     for standard in STANDARDS {
         for pass in PASSES {
             parse(&source, &[pass, &[standard]].concat());
@@ -253,8 +252,7 @@ fn read_declaration(declaration: &str) -> Option<Function> {
 
 /// `unsigned int x` without its `x`.
 fn parameter_type(parameter: &str) -> String {
-    let is_type =
-        |word: &str| ["int", "char", "long", "short", "unsigned", "float", "double", "bool"].contains(&word);
+    let is_type = |word: &str| ["int", "char", "long", "short", "unsigned", "float", "double", "bool"].contains(&word);
     match split_last_word(parameter) {
         Some((ty, name)) if !is_type(&name) => ty,
         _ => parameter.to_owned(),
