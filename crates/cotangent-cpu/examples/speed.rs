@@ -28,15 +28,11 @@ fn main() {
     compile(&program);
     print!("{}", run(&program, &["1"]));
     // In turn, so that both meet the same load of the machine.
-    let time =
-        |threads: &str| -> f64 { run(&program, &[threads, "wall"]).trim().parse().unwrap_or(f64::NAN) };
+    let time = |threads: &str| -> f64 { run(&program, &[threads, "wall"]).trim().parse().unwrap_or(f64::NAN) };
     let rounds: Vec<(f64, f64)> = (0..5).map(|_| (time("1"), time("2"))).collect();
     let least = |times: fn(&(f64, f64)) -> f64| rounds.iter().map(times).fold(f64::INFINITY, f64::min);
     let (one, two) = (least(|round| round.0) * 1e3, least(|round| round.1) * 1e3);
-    println!(
-        "saxpy by the wall clock: one OS thread {one:.2} ms, two {two:.2} ms, {:.2} times as fast",
-        one / two
-    );
+    println!("saxpy by the wall clock: one OS thread {one:.2} ms, two {two:.2} ms, {:.2} times as fast", one / two);
 }
 
 fn compile(program: &Path) {

@@ -13,8 +13,8 @@ use std::sync::{Mutex, MutexGuard};
 use crate::abi::{Dim, Launch, MAX_DYNAMIC_SHARED, Memory, Site};
 use crate::block::{Block, fail};
 use crate::check::{
-    Access, AccessKind, Actor, Checker, Code, Copy, Event, Options, SharedMemory, Side, Site as CheckSite,
-    Space, Symbolizer, Verdict, render,
+    Access, AccessKind, Actor, Checker, Code, Copy, Event, Options, SharedMemory, Side, Site as CheckSite, Space,
+    Symbolizer, Verdict, render,
 };
 use crate::failure::{Failure, Place, file_name};
 use crate::launch::running_block;
@@ -123,14 +123,7 @@ impl Checks {
     }
 
     /// One side of a copy or fill; whether it may be made.
-    pub(crate) fn transfer(
-        &mut self,
-        address: usize,
-        bytes: usize,
-        device: bool,
-        writes: bool,
-        site: Site,
-    ) -> bool {
+    pub(crate) fn transfer(&mut self, address: usize, bytes: usize, device: bool, writes: bool, site: Site) -> bool {
         let site = self.site(site);
         let kind = if writes { AccessKind::Write } else { AccessKind::Read };
         let side = if device { Side::Device } else { Side::Host };
@@ -188,12 +181,7 @@ impl LaunchChecks {
         let checks = guard.as_mut()?;
         let site = checks.site(launch.site);
         let extents = |dim: Dim| [dim.x, dim.y, dim.z];
-        checks.checker.begin_launch(
-            &kernel_name(launch.function),
-            extents(launch.grid),
-            extents(launch.block),
-            site,
-        );
+        checks.checker.begin_launch(&kernel_name(launch.function), extents(launch.grid), extents(launch.block), site);
         Some(LaunchChecks { guard })
     }
 
@@ -319,12 +307,7 @@ pub(crate) unsafe extern "C" fn access(
 
 /// # Safety
 /// As for [`access`].
-pub(crate) unsafe extern "C" fn access_copy(
-    to: *const c_void,
-    from: *const c_void,
-    bytes: u64,
-    pc: *const c_void,
-) {
+pub(crate) unsafe extern "C" fn access_copy(to: *const c_void, from: *const c_void, bytes: u64, pc: *const c_void) {
     let site = CheckSite::Address(pc as usize);
     let copy = Copy { destination: to as usize, source: from as usize, size: bytes as usize, site };
     let Some(block) = running_block() else {

@@ -103,11 +103,7 @@ pub(crate) unsafe extern "C" fn event_synchronize(event: *mut c_void) -> i32 {
     error::guarded(|| event_time(event).map(|_| ()))
 }
 
-pub(crate) unsafe extern "C" fn event_elapsed(
-    milliseconds: *mut f32,
-    start: *mut c_void,
-    stop: *mut c_void,
-) -> i32 {
+pub(crate) unsafe extern "C" fn event_elapsed(milliseconds: *mut f32, start: *mut c_void, stop: *mut c_void) -> i32 {
     error::guarded(|| {
         let (Some(start), Some(stop)) = (event_time(start)?, event_time(stop)?) else {
             return Err(CudaError::INVALID_RESOURCE_HANDLE);

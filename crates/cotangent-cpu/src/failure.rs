@@ -68,9 +68,7 @@ impl Failure {
         match self {
             Failure::DivergentBarriers { first, second } => vec![first, second],
             Failure::Deadlock { places } => places.iter().collect(),
-            Failure::MaskWithoutSelf { place, .. }
-            | Failure::NotInKernel { place }
-            | Failure::Trap { place } => {
+            Failure::MaskWithoutSelf { place, .. } | Failure::NotInKernel { place } | Failure::Trap { place } => {
                 vec![place]
             }
             Failure::Assert | Failure::InvalidAccess => Vec::new(),
@@ -80,9 +78,7 @@ impl Failure {
     /// What to say instead of the code's title.
     pub(crate) fn message(&self) -> Option<String> {
         match self {
-            Failure::MaskWithoutSelf { mask, .. } => {
-                Some(format!("the mask {mask:#010x} leaves out the calling lane"))
-            }
+            Failure::MaskWithoutSelf { mask, .. } => Some(format!("the mask {mask:#010x} leaves out the calling lane")),
             Failure::NotInKernel { .. } => Some(String::from("threads cannot wait for each other here")),
             Failure::DivergentBarriers { .. }
             | Failure::Deadlock { .. }
@@ -123,7 +119,5 @@ pub(crate) fn same_site(a: Site, b: Site) -> bool {
     // SAFETY: as in `file_name`; null compares by address alone.
     a.line == b.line
         && (a.file == b.file
-            || (!a.file.is_null()
-                && !b.file.is_null()
-                && unsafe { CStr::from_ptr(a.file) == CStr::from_ptr(b.file) }))
+            || (!a.file.is_null() && !b.file.is_null() && unsafe { CStr::from_ptr(a.file) == CStr::from_ptr(b.file) }))
 }

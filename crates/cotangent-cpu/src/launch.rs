@@ -56,8 +56,7 @@ fn validate(launch: &Launch) -> Result<(), CudaError> {
     let Dim { x, y, z } = launch.grid;
     let block = launch.block;
     let grid_fits = (1..=0x7fff_ffff).contains(&x) && (1..=65535).contains(&y) && (1..=65535).contains(&z);
-    let block_fits =
-        (1..=1024).contains(&block.count()) && block.x <= 1024 && block.y <= 1024 && block.z <= 64;
+    let block_fits = (1..=1024).contains(&block.count()) && block.x <= 1024 && block.y <= 1024 && block.z <= 64;
     if !grid_fits || !block_fits {
         return Err(CudaError::INVALID_CONFIGURATION);
     }
@@ -111,8 +110,7 @@ fn run(runtime: &Runtime, launch: &Launch) -> Result<(), CudaError> {
     let mut checks = LaunchChecks::begin(launch);
     let shared = Shared { launch, checks: checks.as_mut().and_then(LaunchChecks::pointer) };
 
-    let chunk =
-        (blocks / (runtime.workers() as u64 * 16)).max(CHUNK_THREADS.div_ceil(threads_in_block)).max(1);
+    let chunk = (blocks / (runtime.workers() as u64 * 16)).max(CHUNK_THREADS.div_ceil(threads_in_block)).max(1);
     let run_from = |first: u64| {
         let shared = &shared;
         let count = chunk.min(blocks - first);
@@ -171,8 +169,9 @@ fn run_chunk(
         (first..first + count).map(|position| order.block_at(position)).try_for_each(|index| {
             match stop.load(Ordering::Relaxed) {
                 true => Ok(()),
-                false => unsafe { block::run_block(block, index, runtime.config.seed) }
-                    .map_err(|failure| (failure, index)),
+                false => {
+                    unsafe { block::run_block(block, index, runtime.config.seed) }.map_err(|failure| (failure, index))
+                }
             }
         })
     };

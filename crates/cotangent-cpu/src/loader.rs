@@ -36,11 +36,7 @@ pub enum LoadError {
 /// The caller ends the process with that code by `std::process::exit`. Findings are reported when
 /// the process ends, however it does, and make the exit code [`FINDINGS_EXIT_CODE`] if it would
 /// be 0. One process runs one program.
-pub fn run_program<S: AsRef<OsStr>>(
-    program: &Path,
-    arguments: &[S],
-    config: Config,
-) -> Result<i32, LoadError> {
+pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Config) -> Result<i32, LoadError> {
     let api = runtime::start(config);
     if config.check {
         checks::start();
@@ -70,8 +66,7 @@ pub fn run_program<S: AsRef<OsStr>>(
         .map(|argument| CString::new(argument.as_ref().as_bytes()))
         .collect::<Result<Vec<CString>, _>>()
         .map_err(|error| LoadError::Argument(error.to_string()))?;
-    let mut pointers: Vec<*mut c_char> =
-        arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
+    let mut pointers: Vec<*mut c_char> = arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
     pointers.push(std::ptr::null_mut());
     // SAFETY: `main` of the program, with arguments as C requires them.
     let code = unsafe {

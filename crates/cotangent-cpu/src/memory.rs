@@ -65,9 +65,7 @@ pub(crate) unsafe extern "C" fn symbol(address: *const c_void, bytes: u64, name:
             SPACE_MANAGED => Space::Managed,
             _ => Space::Device,
         };
-        checks::with(|checks| {
-            checks.symbol(address as usize, bytes as usize, &name.to_string_lossy(), space)
-        });
+        checks::with(|checks| checks.symbol(address as usize, bytes as usize, &name.to_string_lossy(), space));
     }
 }
 
@@ -94,12 +92,7 @@ fn give_back(address: *mut u8, bytes: usize) {
 /// # Safety
 /// `pointer` is null or points to a pointer. The same goes for the pointers given to the other
 /// functions of this file: they are the user's, and are valid as CUDA requires.
-pub(crate) unsafe extern "C" fn allocate(
-    pointer: *mut *mut c_void,
-    bytes: u64,
-    memory: u32,
-    site: Site,
-) -> i32 {
+pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, memory: u32, site: Site) -> i32 {
     error::guarded(|| {
         let memory = Memory::from_raw(memory).ok_or(CudaError::INVALID_VALUE)?;
         if pointer.is_null() {
@@ -165,10 +158,7 @@ fn check_copy(
     site: Site,
 ) -> Result<(), CudaError> {
     let is_device = |address: *const c_void| {
-        matches!(
-            find(address as usize),
-            Some((_, Allocation { memory: Memory::Device | Memory::Managed, .. }))
-        )
+        matches!(find(address as usize), Some((_, Allocation { memory: Memory::Device | Memory::Managed, .. })))
     };
     let (to_device, from_device) = match kind {
         kind::HOST_TO_HOST => (false, false),
@@ -192,13 +182,7 @@ fn check_copy(
     side(from, from_device)
 }
 
-pub(crate) unsafe extern "C" fn copy(
-    to: *mut c_void,
-    from: *const c_void,
-    bytes: u64,
-    kind: u32,
-    site: Site,
-) -> i32 {
+pub(crate) unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, bytes: u64, kind: u32, site: Site) -> i32 {
     error::guarded(|| {
         let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
         if bytes == 0 {

@@ -20,8 +20,7 @@ pub(crate) fn line(text: &str) {
 /// Reports why a launch ended, in a run without checks.
 pub(crate) fn launch_failed(failure: &Failure, launch: &Launch, block: Dim) {
     let Dim { x, y, z } = block;
-    let place =
-        format!("in block ({x},{y},{z}) of the launch at {}:{}", file_name(launch.site), launch.site.line);
+    let place = format!("in block ({x},{y},{z}) of the launch at {}:{}", file_name(launch.site), launch.site.line);
     match failure.code() {
         Some(code) => {
             FINDINGS.fetch_add(1, Ordering::Relaxed);

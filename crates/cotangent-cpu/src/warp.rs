@@ -75,15 +75,11 @@ pub(crate) fn evaluate(operation: Collective, present: u32, operands: &[Operand;
     let lanes = || (0..WARP_SIZE).filter(move |lane| present & (1 << lane) != 0);
     let values = || lanes().map(|lane| operands[lane as usize].value);
     let same = |result: u64| [result; 32];
-    let ballot = || {
-        lanes().filter(|lane| operands[*lane as usize].value != 0).fold(0u32, |bits, lane| bits | 1 << lane)
-    };
+    let ballot =
+        || lanes().filter(|lane| operands[*lane as usize].value != 0).fold(0u32, |bits, lane| bits | 1 << lane);
     match operation {
         Collective::Sync => same(0),
-        Collective::ShuffleIndex
-        | Collective::ShuffleUp
-        | Collective::ShuffleDown
-        | Collective::ShuffleXor => {
+        Collective::ShuffleIndex | Collective::ShuffleUp | Collective::ShuffleDown | Collective::ShuffleXor => {
             std::array::from_fn(|lane| shuffle(operation, lane as u32, present, operands))
         }
         Collective::Ballot => same(u64::from(ballot())),
@@ -97,16 +93,10 @@ pub(crate) fn evaluate(operation: Collective, present: u32, operands: &[Operand;
             let first = values().next();
             same(if values().all(|value| Some(value) == first) { u64::from(present) } else { 0 })
         }
-        Collective::ReduceAdd => {
-            same(u64::from(values().fold(0u32, |sum, value| sum.wrapping_add(value as u32))))
-        }
-        Collective::ReduceMinSigned => {
-            same(values().map(|v| v as u32 as i32).min().unwrap_or(0) as u32 as u64)
-        }
+        Collective::ReduceAdd => same(u64::from(values().fold(0u32, |sum, value| sum.wrapping_add(value as u32)))),
+        Collective::ReduceMinSigned => same(values().map(|v| v as u32 as i32).min().unwrap_or(0) as u32 as u64),
         Collective::ReduceMinUnsigned => same(values().min().unwrap_or(0)),
-        Collective::ReduceMaxSigned => {
-            same(values().map(|v| v as u32 as i32).max().unwrap_or(0) as u32 as u64)
-        }
+        Collective::ReduceMaxSigned => same(values().map(|v| v as u32 as i32).max().unwrap_or(0) as u32 as u64),
         Collective::ReduceMaxUnsigned => same(values().max().unwrap_or(0)),
         Collective::ReduceAnd => same(values().fold(u64::MAX, |bits, value| bits & value)),
         Collective::ReduceOr => same(values().fold(0, |bits, value| bits | value)),

@@ -108,12 +108,9 @@ fn test_program(path: &Path, corrected: bool) -> Result<(), String> {
     if lines != directives.expected {
         problems.push(format!("standard output should be\n{}", directives.expected.join("\n")));
     }
-    problems.extend(
-        directives.stderr.iter().filter(|t| !stderr.contains(*t)).map(|t| format!("no `{t}` on stderr")),
-    );
-    problems.extend(
-        directives.not_in_stderr.iter().filter(|t| stderr.contains(*t)).map(|t| format!("`{t}` on stderr")),
-    );
+    problems.extend(directives.stderr.iter().filter(|t| !stderr.contains(*t)).map(|t| format!("no `{t}` on stderr")));
+    problems
+        .extend(directives.not_in_stderr.iter().filter(|t| stderr.contains(*t)).map(|t| format!("`{t}` on stderr")));
     if corrected && !stderr.is_empty() {
         problems.push(String::from("the corrected program is reported"));
     }
@@ -180,8 +177,7 @@ fn run(program: &Path, directives: &Directives, folder: &Path) -> Result<(String
         }
         std::thread::park_timeout(Duration::from_millis(5));
     };
-    let read =
-        |name: &str| std::fs::read(folder.join(name)).map(|text| String::from_utf8_lossy(&text).into_owned());
+    let read = |name: &str| std::fs::read(folder.join(name)).map(|text| String::from_utf8_lossy(&text).into_owned());
     let output = read("stdout").and_then(|stdout| Ok((stdout, read("stderr")?)));
     let (stdout, stderr) = output.map_err(|error| error.to_string())?;
     let code = status.code().ok_or_else(|| format!("the program died: {status}\nstderr:\n{stderr}"))?;

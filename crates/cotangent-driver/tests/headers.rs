@@ -307,9 +307,7 @@ fn is_forwarding(header: &str) -> bool {
     let file = include_folder().join("common").join(header);
     let text = fs::read_to_string(file).unwrap_or_default();
     let mut rest = text.lines().filter(|line| !line.is_empty() && !line.starts_with("//"));
-    rest.next() == Some("#pragma once")
-        && rest.next() == Some("#include \"cuda_runtime.h\"")
-        && rest.next().is_none()
+    rest.next() == Some("#pragma once") && rest.next() == Some("#include \"cuda_runtime.h\"") && rest.next().is_none()
 }
 
 /// Parses `source` as CUDA and fails the test with Clang's words if Clang objects.

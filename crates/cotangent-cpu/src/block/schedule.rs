@@ -53,10 +53,7 @@ pub(crate) unsafe fn run_loop(block: *mut Block, first: u64, count: u64) -> Resu
 }
 
 /// Starts and resumes coroutines until all threads have returned or the launch has failed.
-unsafe fn schedule(
-    block: *mut Block,
-    body: impl Fn(&Yielder<(), ()>) + Copy + 'static,
-) -> Result<(), Box<Failure>> {
+unsafe fn schedule(block: *mut Block, body: impl Fn(&Yielder<(), ()>) + Copy + 'static) -> Result<(), Box<Failure>> {
     let mut first = true;
     loop {
         // SAFETY: no coroutine runs between two calls of `resume`, so this is the only borrow.

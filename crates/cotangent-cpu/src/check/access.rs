@@ -74,9 +74,7 @@ impl Checker {
     fn kernel_access(&mut self, thread: u32, access: &Access, initialisation: Initialisation) -> Verdict {
         let range = access.range();
         let stack = &self.memory.stack;
-        if (stack.start <= range.start && range.end <= stack.end)
-            || access.size == 0
-            || self.memory.is_ignored(&range)
+        if (stack.start <= range.start && range.end <= stack.end) || access.size == 0 || self.memory.is_ignored(&range)
         {
             return Verdict::Continue;
         }

@@ -38,8 +38,7 @@ impl Checker {
         let in_region = region.contains(&access.range());
         match region.kind {
             RegionKind::Global { freed: Some(site), .. } if in_region => {
-                let free =
-                    Event { site, what: "freed".to_owned(), actor: Actor::Host, remark: String::new() };
+                let free = Event { site, what: "freed".to_owned(), actor: Actor::Host, remark: String::new() };
                 self.find(Code::UseAfterFree, None, event, Some(free), Some((access, id)));
             }
             RegionKind::ReadOnly if in_region => {

@@ -154,9 +154,7 @@ impl Granule {
         if slots.iter().any(wrote_it_myself) {
             return;
         }
-        if let Some(stamp) =
-            slots.iter_mut().find(|stamp| stamp.is_same_moment(&mine) && stamp.site == mine.site)
-        {
+        if let Some(stamp) = slots.iter_mut().find(|stamp| stamp.is_same_moment(&mine) && stamp.site == mine.site) {
             stamp.lanes |= mine.lanes;
             return;
         }
@@ -183,9 +181,7 @@ fn replaceable(slots: &[Stamp; 3], now: &Now<'_>, mine: &Stamp) -> Option<usize>
     };
     let written = slots.iter().any(|stamp| stamp.is_live(now) && stamp.kind() == AccessKind::Write);
     let stood_for_by_write = |stamp: &Stamp| {
-        written
-            && stamp.kind() != AccessKind::Write
-            && (now.first_of_block..now.segment).contains(&stamp.segment)
+        written && stamp.kind() != AccessKind::Write && (now.first_of_block..now.segment).contains(&stamp.segment)
     };
     let position = |test: &dyn Fn(&Stamp) -> bool| slots.iter().position(test);
     position(&dead).or_else(|| position(&same_kind_before)).or_else(|| position(&stood_for_by_write))
@@ -210,9 +206,7 @@ fn victim(slots: &[Stamp; 3], now: &Now<'_>, mine: &Stamp) -> usize {
         stamp.kind() != AccessKind::Write
             && stamp.kind() != mine.kind()
             && (now.first_of_block..now.segment).contains(&stamp.segment)
-            && others_have(*index, &|other| {
-                other.kind() == stamp.kind() && other.segment >= now.first_of_block
-            })
+            && others_have(*index, &|other| other.kind() == stamp.kind() && other.segment >= now.first_of_block)
     });
     // Of the own kind, one by another warp is enough together with `mine`.
     let covered = || {
@@ -259,9 +253,7 @@ impl Stamp {
 
     #[inline]
     fn is_of_same_thread_and_epoch(&self, other: &Stamp) -> bool {
-        self.segment == other.segment
-            && self.lanes == other.lanes
-            && (self.moment ^ other.moment) & (INEXACT - 1) == 0
+        self.segment == other.segment && self.lanes == other.lanes && (self.moment ^ other.moment) & (INEXACT - 1) == 0
     }
 
     fn is_same_moment(&self, other: &Stamp) -> bool {

@@ -61,12 +61,7 @@ pub(super) struct Memory {
 }
 
 impl Region {
-    pub(super) fn new(
-        range: Range<usize>,
-        kind: RegionKind,
-        name: Option<String>,
-        allocated: Site,
-    ) -> Region {
+    pub(super) fn new(range: Range<usize>, kind: RegionKind, name: Option<String>, allocated: Site) -> Region {
         Region { range, kind, name, allocated, shadow: Shadow::default(), initialised: Bitmap::default() }
     }
 
@@ -145,10 +140,7 @@ impl Memory {
     /// A block begins with this shared memory.
     pub(super) fn set_shared(&mut self, shared: SharedMemory) {
         self.dynamic_capacity = shared.dynamic_capacity;
-        let ranges = [
-            (RegionId::STATIC_SHARED, shared.static_range),
-            (RegionId::DYNAMIC_SHARED, shared.dynamic_range),
-        ];
+        let ranges = [(RegionId::STATIC_SHARED, shared.static_range), (RegionId::DYNAMIC_SHARED, shared.dynamic_range)];
         for (id, range) in ranges {
             let region = &mut self.regions[id.0 as usize];
             region.initialised.clear(range.len());

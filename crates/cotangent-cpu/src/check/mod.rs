@@ -195,12 +195,7 @@ impl Checker {
 
     /// Memory was allocated. An allocation of no bytes is allowed.
     pub fn allocate(&mut self, base: usize, size: usize, space: Space, site: Site) {
-        self.memory.add(Region::new(
-            base..base + size,
-            RegionKind::Global { space, freed: None },
-            None,
-            site,
-        ));
+        self.memory.add(Region::new(base..base + size, RegionKind::Global { space, freed: None }, None, site));
     }
 
     /// Memory is about to be freed. Freeing null is nothing. With [`Verdict::Fatal`] the pointer is not one that

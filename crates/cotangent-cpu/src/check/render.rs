@@ -44,8 +44,7 @@ struct Renderer<'a> {
 impl Renderer<'_> {
     fn key(&mut self, finding: &Finding) -> Key {
         let sites = [Some(finding.primary.site), finding.secondary.as_ref().map(|event| event.site)];
-        let mut locations: Vec<Location> =
-            sites.into_iter().flatten().filter_map(|site| self.locate(site)).collect();
+        let mut locations: Vec<Location> = sites.into_iter().flatten().filter_map(|site| self.locate(site)).collect();
         locations.iter_mut().for_each(|location| location.column = None);
         locations.sort();
         (finding.code, locations)
@@ -85,8 +84,7 @@ impl Renderer<'_> {
         };
         let remark = if event.remark.is_empty() { String::new() } else { format!(", {}", event.remark) };
         self.line(&format!("  --> {place}  {} {actor}{remark}", event.what));
-        let is_shown =
-            location.as_ref().zip(shown).is_some_and(|(a, b)| a.file == b.file && a.line == b.line);
+        let is_shown = location.as_ref().zip(shown).is_some_and(|(a, b)| a.file == b.file && a.line == b.line);
         if let Some(location) = location.as_ref().filter(|_| !is_shown)
             && let Some(source) = self.source_line(location)
         {

@@ -27,12 +27,7 @@ impl Shadow {
     /// Calls `visit` with each granule that the range touches, in order.
     /// `allocated` counts the bytes of all pages.
     #[inline]
-    pub(super) fn visit(
-        &mut self,
-        range: Range<usize>,
-        allocated: &mut usize,
-        mut visit: impl FnMut(&mut Granule),
-    ) {
+    pub(super) fn visit(&mut self, range: Range<usize>, allocated: &mut usize, mut visit: impl FnMut(&mut Granule)) {
         if let Some(granule) = self.single(&range) {
             return visit(granule);
         }
@@ -104,8 +99,7 @@ impl Page {
     /// The same page with granules of one byte, each with the record of the four bytes it was part of.
     fn split(self) -> Page {
         let copies = 1 << self.shift;
-        let granules =
-            self.granules.iter().flat_map(|granule| std::iter::repeat_n(*granule, copies)).collect();
+        let granules = self.granules.iter().flat_map(|granule| std::iter::repeat_n(*granule, copies)).collect();
         Page { shift: 0, granules }
     }
 

@@ -77,12 +77,8 @@ fn what_the_executor_reports_is_deduplicated_and_carries_the_launch() {
         let (first, second) = (event(&world, 12, 0), event(&world, 15, 33));
         world.checker.report(Code::DivergentBarrier, None, first, Some(second));
     }
-    let event = Event {
-        site: world.line(12),
-        what: "waits".to_owned(),
-        actor: world.checker.actor(0),
-        remark: String::new(),
-    };
+    let event =
+        Event { site: world.line(12), what: "waits".to_owned(), actor: world.checker.actor(0), remark: String::new() };
     world.checker.report(Code::ReturnedThreads, Some("3 threads have returned".to_owned()), event, None);
     world.expect(&[("X0301", 12, Some(15)), ("X0303", 12, None)]);
     let findings = world.checker.findings();

@@ -93,11 +93,7 @@ impl World {
             .list()
             .iter()
             .map(|it| {
-                (
-                    it.code.entry().name,
-                    line(it.primary.site),
-                    it.secondary.as_ref().map(|event| line(event.site)),
-                )
+                (it.code.entry().name, line(it.primary.site), it.secondary.as_ref().map(|event| line(event.site)))
             })
             .collect();
         assert_eq!(found, expected);

@@ -36,15 +36,9 @@ struct Event {
 fn access(offsets: usize) -> impl Strategy<Value = Step> {
     let kind = prop_oneof![Just(AccessKind::Read), Just(AccessKind::Write), Just(AccessKind::Atomic)];
     let size = prop_oneof![8 => Just(4usize), 1 => Just(1), 1 => Just(2), 1 => Just(8)];
-    (0..THREADS.len(), kind, 0..offsets, size, any::<bool>()).prop_map(
-        |(thread, kind, offset, size, shared)| Step::Access {
-            thread,
-            kind,
-            offset: offset * 4 / size * size,
-            size,
-            shared,
-        },
-    )
+    (0..THREADS.len(), kind, 0..offsets, size, any::<bool>()).prop_map(|(thread, kind, offset, size, shared)| {
+        Step::Access { thread, kind, offset: offset * 4 / size * size, size, shared }
+    })
 }
 
 /// Sequences with warp synchronisations over masks from `masks`. Few locations make conflicts likely.
@@ -71,8 +65,7 @@ fn model(steps: &[Step]) -> (BTreeMap<usize, Event>, BTreeSet<(usize, usize)>) {
             Step::Access { thread, kind, offset, size, shared } => {
                 let event = Event { launch, block, thread, kind, shared, bytes: offset..offset + size };
                 let unordered = |other: &usize| !known[thread].contains(other);
-                let races_with =
-                    events.iter().filter(|(_, other)| conflicts(other, &event)).map(|(it, _)| *it);
+                let races_with = events.iter().filter(|(_, other)| conflicts(other, &event)).map(|(it, _)| *it);
                 races.extend(races_with.filter(unordered).map(|other| (other, index)));
                 events.insert(index, event);
                 known[thread].insert(index);
@@ -128,8 +121,7 @@ struct Race {
 fn detect(steps: &[Step], sites: Sites) -> Vec<Race> {
     let mut checker = Checker::new(Options { max_findings: usize::MAX, ..Options::default() });
     checker.allocate(DEVICE, 64, Space::Device, Site::Unknown);
-    let shared =
-        || SharedMemory { static_range: STATIC_SHARED..STATIC_SHARED + 64, ..SharedMemory::default() };
+    let shared = || SharedMemory { static_range: STATIC_SHARED..STATIC_SHARED + 64, ..SharedMemory::default() };
     let launch = |checker: &mut Checker| checker.begin_launch("kernel", [9, 1, 1], [64, 1, 1], Site::Unknown);
     launch(&mut checker);
     checker.begin_block([0; 3], shared());
@@ -143,8 +135,7 @@ fn detect(steps: &[Step], sites: Sites) -> Vec<Race> {
                     Sites::Common => Site::Address(kind as usize),
                 };
                 let before = occurrences(&checker);
-                let _ =
-                    checker.access(THREADS[thread], Access { address, size, kind, alignment: size, site });
+                let _ = checker.access(THREADS[thread], Access { address, size, kind, alignment: size, site });
                 if occurrences(&checker) > before {
                     found.push(Race { earlier: earlier_step(&checker, sites), later: index });
                 }
@@ -207,8 +198,7 @@ fn check_complete(steps: &[Step]) -> Result<(), TestCaseError> {
             let (first, second) = (&events[earlier], &events[later]);
             let overlap = first.bytes.start.max(second.bytes.start)..first.bytes.end.min(second.bytes.end);
             let block = second.shared.then_some(second.block);
-            let new_bytes =
-                overlap.filter(|byte| seen.insert((second.launch, second.shared, block, *byte))).count();
+            let new_bytes = overlap.filter(|byte| seen.insert((second.launch, second.shared, block, *byte))).count();
             let expected = new_bytes > 0;
             prop_assert!(
                 !expected || found.contains(later),

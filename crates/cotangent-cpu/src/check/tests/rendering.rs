@@ -18,7 +18,8 @@ fn nothing_found_is_no_text() {
 fn a_race_with_source_lines_and_the_name_of_the_allocation() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("prog.cu");
-    let source = "\n    float* d_out;\n    cudaMalloc((void**)&d_out, 400);\n        out[0] = x[i];\n    float y = out[0];\n";
+    let source =
+        "\n    float* d_out;\n    cudaMalloc((void**)&d_out, 400);\n        out[0] = x[i];\n    float y = out[0];\n";
     std::fs::write(&path, source).unwrap();
     let name = path.to_str().unwrap();
 
@@ -71,10 +72,7 @@ fn without_debug_information_addresses_are_shown_and_the_reason_is_given() {
     };
     let _ = world.checker.access(0, access);
     let text = render(&world.checker, &mut no_symbols());
-    assert!(
-        text.contains("--> address 0x1234  read of 4 bytes by thread (0,0,0) of block (0,0,0)"),
-        "{text}"
-    );
+    assert!(text.contains("--> address 0x1234  read of 4 bytes by thread (0,0,0) of block (0,0,0)"), "{text}");
     assert!(
         text.contains("   = memory: device memory, 4 bytes at offset 400 of 400 allocated at prog.cu:30"),
         "{text}"
