@@ -44,8 +44,8 @@ fn main() -> ExitCode {
         Task::Setup => setup::setup(),
         Task::Tidy => tidy::tidy(),
         Task::Validate { filter } => validate::validate(filter.as_deref()),
-        Task::Bless { filter } => write_with_test("fixtures", filter.as_deref()),
-        Task::Docs => write_with_test("manual", None),
+        Task::Bless { filter } => write_with_test("cotangent-cli", "fixtures", filter.as_deref()),
+        Task::Docs => write_with_test("cotangent-driver", "manual", None),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,11 +56,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// The tests of the driver that compare with committed files write them instead when they find this variable.
-fn write_with_test(test: &str, filter: Option<&str>) -> Result<()> {
+/// The tests that compare with committed files write them instead when they find this variable.
+fn write_with_test(package: &str, test: &str, filter: Option<&str>) -> Result<()> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(workspace::root()).env("COTANGENT_BLESS", "1");
-    command.args(["test", "--package", "cotangent-driver", "--test", test, "--"]).args(filter);
+    command.args(["test", "--package", package, "--test", test, "--"]).args(filter);
     let status = command.status()?;
     ensure!(status.success(), "the test `{test}` failed while writing; see above");
     Ok(())
