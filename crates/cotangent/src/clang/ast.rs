@@ -103,6 +103,9 @@ pub struct Data {
     pub complete_definition: bool,
     /// Base classes.
     pub bases: Vec<Base>,
+    /// A member function that a derived class may replace.
+    #[serde(rename = "virtual")]
+    pub is_virtual: bool,
     /// The field is a bit-field.
     pub is_bitfield: bool,
     /// The declaration that this one repeats.
@@ -205,7 +208,7 @@ kinds! {
     CXXDestructorDecl CXXConversionDecl CXXRecordDecl ClassTemplateDecl ClassTemplateSpecializationDecl FieldDecl VarDecl
     VarTemplateDecl VarTemplateSpecializationDecl ParmVarDecl EnumDecl EnumConstantDecl TypedefDecl TypeAliasDecl
     UsingDecl UsingDirectiveDecl StaticAssertDecl EmptyDecl BindingDecl DecompositionDecl TemplateArgument
-    CXXCtorInitializer RecordType
+    CXXCtorInitializer RecordType EnumType ElaboratedType
 
     CompoundStmt DeclStmt IfStmt ForStmt WhileStmt DoStmt SwitchStmt CaseStmt DefaultStmt BreakStmt ContinueStmt
     ReturnStmt NullStmt CXXForRangeStmt AttributedStmt GCCAsmStmt GotoStmt LabelStmt CXXTryStmt

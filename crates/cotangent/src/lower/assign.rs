@@ -25,11 +25,15 @@ impl<'a> Body<'_, 'a> {
             let prepared = self.prepare_call(call)?;
             let before = self.block.len();
             let place = self.place(target)?;
-            if self.block.len() == before {
+            if self.block.len() == before && self.is_stable(&place) {
                 self.finish_call(prepared, Some(place.clone()))?;
                 return Ok(place);
             }
+            // The call comes before the effects of the place.
+            let effects = self.block.split_off(before);
             let result = self.finish_call(prepared, None)?;
+            self.block.extend(effects);
+            let place = self.fixed(place);
             let Some(value) = result else { return broken(value.span, "a call without a result") };
             self.emit(StmtKind::Assign { place: place.clone(), value });
             return Ok(place);
@@ -38,6 +42,7 @@ impl<'a> Body<'_, 'a> {
         let before = self.block.len();
         let place = self.place(target)?;
         self.protect(before, [&mut value]);
+        let place = self.fixed(place);
         let value = convert(value, place.ty.clone());
         self.emit(StmtKind::Assign { place: place.clone(), value });
         Ok(place)
@@ -55,6 +60,7 @@ impl<'a> Body<'_, 'a> {
         let before = self.block.len();
         let place = self.place(target)?;
         self.protect(before, [&mut value]);
+        let place = self.fixed(place);
         let computed_in = match &node.data.compute_lhs_type {
             Some(ty) => {
                 let ty = ty.0.clone();
@@ -74,6 +80,7 @@ impl<'a> Body<'_, 'a> {
     pub(super) fn step(&mut self, node: &'a Node) -> Lowered<Place> {
         let Some(operand) = node.inner.first() else { return broken(node.span, "an operator without an operand") };
         let place = self.place(operand)?;
+        let place = self.fixed(place);
         self.step_place(node, place.clone())?;
         Ok(place)
     }

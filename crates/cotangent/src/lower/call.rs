@@ -4,10 +4,11 @@ use super::callee::{Callee, Object};
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
+use super::loops::is_written;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Expr, ExprKind, FunctionId, Place, StmtKind, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type};
 
 /// A call whose arguments are lowered and whose statement is not there yet.
 pub(super) struct PreparedCall {
@@ -134,7 +135,9 @@ impl<'a> Body<'_, 'a> {
             }
             (Callee::Swap, [first, second]) => {
                 let first = self.place(first)?;
+                let first = self.pointed_to(first);
                 let second = self.place(second)?;
+                let second = self.pointed_to(second);
                 let old = self.keep(Expr::load(first.clone()));
                 self.emit(StmtKind::Assign { place: first, value: Expr::load(second.clone()) });
                 self.emit(StmtKind::Assign { place: second, value: old });
@@ -143,6 +146,17 @@ impl<'a> Body<'_, 'a> {
             _ if node.is_glvalue() => self.call_place(node).map(|_| ()),
             (callee, _) => self.pure_call(node, callee).map(|_| ()),
         }
+    }
+
+    /// A place that stays the same whatever is stored elsewhere: a variable, or what a kept pointer points to.
+    fn pointed_to(&mut self, place: Place) -> Place {
+        if matches!(place.kind, PlaceKind::Local(_)) {
+            return place;
+        }
+        let ty = Type::pointer(place.ty.clone());
+        let address = self.address(place, ty);
+        let pointer = self.keep(address);
+        super::place::deref(pointer)
     }
 
     /// The place that a call returns a reference to.
@@ -219,6 +233,7 @@ impl<'a> Body<'_, 'a> {
     /// Lowers a call's arguments; the call itself comes with `finish_call`.
     pub(super) fn prepare_call(&mut self, node: &'a Node) -> Lowered<PreparedCall> {
         let result = self.call_type(node)?;
+        self.refuse_destructor(&result, node)?;
         match self.callee(node)? {
             Callee::Function { definition, object } => {
                 let function = self.context.function(self.pass, definition.id, node.span)?;
@@ -360,5 +375,8 @@ pub(super) fn accessor(definition: &Node) -> Option<&Node> {
     let body = definition.child(Kind::CompoundStmt)?;
     let [only] = body.inner.as_slice() else { return None };
     let returned = only.inner.first().filter(|_| only.kind == Kind::ReturnStmt)?;
-    returned.is_glvalue().then_some(returned)
+    let changes_parameters = definition
+        .children(Kind::ParmVarDecl)
+        .any(|param| !param.ty().trim_end().ends_with('&') && is_written(returned, param.id));
+    (returned.is_glvalue() && !changes_parameters).then_some(returned)
 }

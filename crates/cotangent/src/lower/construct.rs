@@ -4,6 +4,7 @@ use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
 use super::declarations::Declared;
 use super::function::{Binding, Body};
+use super::loops::is_written;
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::{Expr, ExprKind, FunctionId, Place, StmtKind, Type};
@@ -123,6 +124,7 @@ impl<'a> Body<'_, 'a> {
     /// The value of `T(args)`.
     pub(super) fn constructed_value(&mut self, node: &'a Node) -> Lowered<Expr> {
         let ty = self.context.node_type(self.pass, node)?;
+        self.refuse_destructor(&ty, node)?;
         if let [source] = node.inner.as_slice()
             && self.is_plain_copy(node)
         {
@@ -316,36 +318,34 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// Refuses a variable whose type has a destructor of the user's.
+    /// Refuses a variable or temporary whose type has a destructor of the user's.
     pub(super) fn refuse_destructor(&mut self, ty: &Type, node: &Node) -> Lowered<()> {
-        let Type::Record(record) = ty else { return Ok(()) };
-        let declaration = self.context.records.iter().find(|(_, known)| *known == record).map(|((_, id), _)| *id);
-        let declared: Option<NodeId> = declaration;
-        let has_destructor =
-            declared.and_then(|id| self.context.declarations(self.pass).get(id)).is_some_and(|declared| {
-                declared.node.children(Kind::CXXDestructorDecl).any(|destructor| {
-                    !destructor.data.is_implicit
-                        && destructor.data.explicitly_defaulted.is_none()
-                        && destructor.child(Kind::CompoundStmt).is_some_and(|body| !body.inner.is_empty())
-                })
-            });
-        if !has_destructor {
+        if !self.context.has_destructor(ty) {
             return Ok(());
         }
         problem_with_help(
             diagnostic::UNSUPPORTED_DECLARATION,
             node.span,
-            format!("the type of `{}` has a destructor", node.name()),
-            "declared here",
+            "this value has a destructor",
+            "made here",
             "call a function at the end instead",
         )
     }
 }
 
-/// Whether a constructor has no statements: its initialisers say it all.
+/// Whether a constructor has no statements: its initialisers say it all, and neither look at the object nor change
+/// the parameters.
 fn is_simple(constructor: &Node) -> bool {
-    constructor.child(Kind::CompoundStmt).is_some_and(|body| body.inner.is_empty())
+    let params: Vec<NodeId> = constructor.children(Kind::ParmVarDecl).map(|param| param.id).collect();
+    let is_pure =
+        |initializer: &Node| !mentions_this(initializer) && !params.iter().any(|param| is_written(initializer, *param));
+    constructor.children(Kind::CXXCtorInitializer).all(is_pure)
+        && constructor.child(Kind::CompoundStmt).is_some_and(|body| body.inner.is_empty())
         && constructor.children(Kind::CXXCtorInitializer).any(|initializer| !is_empty_base(initializer))
+}
+
+fn mentions_this(node: &Node) -> bool {
+    node.kind == Kind::CXXThisExpr || node.inner.iter().any(mentions_this)
 }
 
 /// Whether a constructor does nothing.

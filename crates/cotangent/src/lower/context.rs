@@ -55,6 +55,8 @@ pub(super) struct Context<'a> {
     pub(super) lambdas: HashMap<(Pass, String), NodeId>,
     /// The namespaces and records around what is being lowered, with a trailing `::`: names in types start there.
     pub(super) scope: String,
+    /// Records whose values run a destructor of the user's.
+    pub(super) destructors: HashSet<RecordId>,
     /// How many types are being looked up inside one another.
     pub(super) type_depth: usize,
     /// Names outside functions that are taken.
@@ -85,6 +87,7 @@ impl<'a> Context<'a> {
             captures: HashMap::new(),
             lambdas: HashMap::new(),
             scope: String::new(),
+            destructors: HashSet::new(),
             type_depth: 0,
             taken: HashSet::new(),
             diagnostics: Vec::new(),

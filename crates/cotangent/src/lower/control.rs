@@ -4,15 +4,15 @@ use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{Block, Case, ExprKind, Stmt, StmtKind};
+use crate::ir::{Case, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, walk};
 
 /// A loop or switch around the statement that is being lowered.
 #[derive(Clone)]
 pub(super) enum Enclosing<'a> {
     /// A loop; what must run before the next iteration is tested, where the IR has no room for it.
     Loop(Option<&'a Node>),
-    /// As `Loop`, but what must run is lowered already.
-    Tail(Block),
+    /// A `do` whose test has effects: its condition, and the variable that holds its truth.
+    Tail(&'a Node, Place),
     /// A switch.
     Switch,
 }
@@ -95,6 +95,9 @@ impl<'a> Body<'_, 'a> {
         self.block = outer;
         self.loops.pop();
         result?;
+        for local in shared_between_cases(&mut cases) {
+            self.emit(StmtKind::Declare { local, init: None });
+        }
         self.emit(StmtKind::Switch { value, cases });
         Ok(())
     }
@@ -154,12 +157,36 @@ impl<'a> Body<'_, 'a> {
         match enclosing {
             Some(Enclosing::Loop(Some(step))) => self.effect(step)?,
             Some(Enclosing::Loop(None)) => {}
-            Some(Enclosing::Tail(block)) => self.block.extend(block),
+            Some(Enclosing::Tail(cond, place)) => self.test_again(cond, place)?,
             Some(Enclosing::Switch) | None => return broken(node.span, "a `continue` outside of a loop"),
         }
         self.emit(StmtKind::Continue);
         Ok(())
     }
+}
+
+/// Takes the declarations without a value of variables that other cases use too out of their case.
+fn shared_between_cases(cases: &mut [Case]) -> Vec<LocalId> {
+    let mut shared = Vec::new();
+    for at in 0..cases.len() {
+        for stmt in &cases[at].body {
+            if let StmtKind::Declare { local, init: None } = stmt.kind
+                && cases.iter().enumerate().any(|(other, case)| other != at && mentions(&case.body, local))
+            {
+                shared.push(local);
+            }
+        }
+        cases[at]
+            .body
+            .retain(|stmt| !matches!(stmt.kind, StmtKind::Declare { local, init: None } if shared.contains(&local)));
+    }
+    shared
+}
+
+fn mentions(block: &[Stmt], local: LocalId) -> bool {
+    let mut found = false;
+    walk::each_place(block, &mut |place| found |= place.kind == PlaceKind::Local(local));
+    found
 }
 
 /// Whether control never comes to the end of a block.

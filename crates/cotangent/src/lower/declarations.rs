@@ -33,6 +33,8 @@ pub(super) struct Declarations<'a> {
     enumerators: HashMap<NodeId, i128>,
     /// Positions of fields in their record, a base class counted first.
     fields: HashMap<NodeId, u32>,
+    /// Names that typedefs give to records and enumerations without one.
+    typedef_names: HashMap<NodeId, &'a str>,
     /// Lambda expressions, by their record.
     lambdas: HashMap<NodeId, &'a Node>,
     sources: &'a Sources,
@@ -63,6 +65,7 @@ impl<'a> Declarations<'a> {
             enumerations: HashMap::new(),
             enumerators: HashMap::new(),
             fields: HashMap::new(),
+            typedef_names: HashMap::new(),
             lambdas: HashMap::new(),
             sources: &ast.sources,
             functions: Vec::new(),
@@ -134,6 +137,11 @@ impl<'a> Declarations<'a> {
         self.fields.get(&id).copied()
     }
 
+    /// The name of a record, its own or the one that a typedef gives it.
+    pub(super) fn name_of(&self, node: &'a Node) -> &'a str {
+        self.typedef_names.get(&node.id).copied().unwrap_or(node.name())
+    }
+
     /// The lambda expression that a record is the class of.
     pub(super) fn lambda(&self, record: NodeId) -> Option<&'a Node> {
         self.lambdas.get(&record).copied()
@@ -183,6 +191,7 @@ impl<'a> Declarations<'a> {
             | Kind::CXXConversionDecl => self.visit_function(node, scope, record, in_pattern),
             Kind::TypedefDecl | Kind::TypeAliasDecl if !in_pattern => {
                 let full = format!("{}{}", self.scopes[scope].spelling, node.name());
+                self.name_by_typedef(node, &full);
                 // `typedef struct A A;` says nothing.
                 let target =
                     node.ty().trim_start_matches("struct ").trim_start_matches("union ").trim_start_matches("enum ");
@@ -256,6 +265,18 @@ impl<'a> Declarations<'a> {
         self.visit_all(&node.inner, inner, Some(node.id), in_pattern);
     }
 
+    /// `typedef struct { … } A;` names the record.
+    fn name_by_typedef(&mut self, node: &'a Node, full: &str) {
+        let Some(id) = node.inner.iter().find_map(type_declaration) else { return };
+        let Some(declared) = self.get(id).filter(|declared| declared.node.name().is_empty()) else { return };
+        self.typedef_names.insert(id, node.name());
+        if declared.node.kind == Kind::EnumDecl {
+            self.enumerations.insert(full.to_owned(), id);
+        } else if declared.node.data.complete_definition {
+            self.records.entry(full.to_owned()).or_default().push(id);
+        }
+    }
+
     fn visit_enumeration(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>) {
         self.insert(node, scope, record);
         self.enumerations.insert(format!("{}{}", self.scopes[scope].spelling, node.name()), node.id);
@@ -291,6 +312,14 @@ impl<'a> Declarations<'a> {
         }
         self.scopes.push(scope);
         self.scopes.len() - 1
+    }
+}
+
+/// The record or enumeration that a type node means.
+fn type_declaration(node: &Node) -> Option<NodeId> {
+    match &node.data.decl {
+        Some(declaration) if matches!(node.kind, Kind::RecordType | Kind::EnumType) => Some(declaration.id),
+        _ => node.inner.iter().find_map(type_declaration),
     }
 }
 

@@ -6,7 +6,7 @@ use super::control::{Enclosing, ends};
 use super::expr::binary_operator;
 use super::function::{Binding, Body};
 use crate::clang::{Kind, Node, NodeId};
-use crate::ir::{BinaryOp, Expr, For, LoopTest, StmtKind, Storage, Type, UnaryOp};
+use crate::ir::{BinaryOp, Expr, For, LoopTest, Place, StmtKind, Storage, Type, UnaryOp};
 
 /// The parts of `for (T counter = from; counter TEST to; counter STEP= by)`.
 struct Counted<'a> {
@@ -36,16 +36,15 @@ impl<'a> Body<'_, 'a> {
             self.statement(init);
         }
         if variable.kind != Kind::Absent {
-            return self.while_loop(Some(variable), cond, Some(step), body);
+            return self.while_loop(Some(variable), cond, present(step), &[body]);
         }
-        self.while_loop(None, cond, (step.kind != Kind::Absent).then_some(step), body)
+        self.while_loop(None, cond, present(step), &[body])
     }
 
     /// Lowers a counted loop; `false`, and nothing changed, if its types do not allow it.
     fn counted_loop(&mut self, counted: &Counted<'a>, body: &'a Node) -> Lowered<bool> {
         let before = self.block.len();
         let scope = self.scopes.clone();
-        let locals = self.locals.len();
         let ty = self.context.node_type(self.pass, counted.variable)?;
         if !(ty.is_arithmetic() || ty.is_pointer()) || ty.is_reference() {
             return Ok(false);
@@ -63,9 +62,9 @@ impl<'a> Body<'_, 'a> {
         let by = step_operand(&ty, counted.step, by);
         if self.block.len() != from_statements || by.is_none() || !comparable(&ty, &to.ty) {
             // The bound or the step has effects, or is computed in another type than the counter's.
+            // What was made for it is never declared, and so left out of the function.
             self.block.truncate(before);
             self.scopes = scope;
-            self.locals = std::mem::take(&mut self.locals).iter().take(locals).cloned().collect();
             return Ok(false);
         }
         self.loops.push(Enclosing::Loop(None));
@@ -81,8 +80,8 @@ impl<'a> Body<'_, 'a> {
     /// `while (condition) body`.
     pub(super) fn while_statement(&mut self, node: &'a Node) -> Lowered<()> {
         match node.inner.as_slice() {
-            [variable, cond, body] if node.data.has_var => self.while_loop(Some(variable), cond, None, body),
-            [cond, body] => self.while_loop(None, cond, None, body),
+            [variable, cond, body] if node.data.has_var => self.while_loop(Some(variable), cond, None, &[body]),
+            [cond, body] => self.while_loop(None, cond, None, &[body]),
             _ => broken(node.span, "a `while` of an unknown form"),
         }
     }
@@ -93,7 +92,7 @@ impl<'a> Body<'_, 'a> {
         variable: Option<&'a Node>,
         cond: &'a Node,
         step: Option<&'a Node>,
-        body: &'a Node,
+        body: &[&'a Node],
     ) -> Lowered<()> {
         let (test, test_block) = self.nested(|lowering| {
             if let Some(variable) = variable {
@@ -114,7 +113,7 @@ impl<'a> Body<'_, 'a> {
                 let then_block = vec![crate::ir::Stmt { kind: StmtKind::Break, span: lowering.span }];
                 lowering.emit(StmtKind::If { cond: not(test), then_block, else_block: Vec::new() });
             }
-            lowering.flattened(body);
+            body.iter().for_each(|part| lowering.flattened(part));
             if let Some(step) = step
                 && !ends(&lowering.block)
             {
@@ -146,19 +145,21 @@ impl<'a> Body<'_, 'a> {
         let again = self.new_local("again", Type::Bool, Storage::Private, cond.span);
         self.emit(StmtKind::Declare { local: again, init: None });
         let place = self.local_place(again);
-        let (result, tail) = self.nested(|lowering| -> Lowered<()> {
-            let value = lowering.condition(cond)?;
-            lowering.emit(StmtKind::Assign { place: place.clone(), value });
-            Ok(())
+        self.loops.push(Enclosing::Tail(cond, place.clone()));
+        let (result, block) = self.nested(|lowering| -> Lowered<()> {
+            lowering.flattened(body);
+            if ends(&lowering.block) { Ok(()) } else { lowering.test_again(cond, place.clone()) }
         });
-        result?;
-        self.loops.push(Enclosing::Tail(tail.clone()));
-        let ((), mut block) = self.nested(|lowering| lowering.flattened(body));
         self.loops.pop();
-        if !ends(&block) {
-            block.extend(tail);
-        }
+        result?;
         self.emit(StmtKind::While { cond: Expr::load(place), body: block, test: LoopTest::After });
+        Ok(())
+    }
+
+    /// Evaluates the condition of a `do` into the variable that its test reads.
+    pub(super) fn test_again(&mut self, cond: &'a Node, place: Place) -> Lowered<()> {
+        let value = self.condition(cond)?;
+        self.emit(StmtKind::Assign { place, value });
         Ok(())
     }
 
@@ -172,21 +173,13 @@ impl<'a> Body<'_, 'a> {
                 self.statement(part);
             }
         }
-        let cond = self.condition(cond)?;
-        self.loops.push(Enclosing::Loop(Some(step)));
-        let (result, block) = self.nested(|lowering| -> Lowered<()> {
-            lowering.statement(variable);
-            lowering.flattened(body);
-            if !ends(&lowering.block) {
-                lowering.effect(step)?;
-            }
-            Ok(())
-        });
-        self.loops.pop();
-        result?;
-        self.emit(StmtKind::While { cond, body: block, test: LoopTest::Before });
-        Ok(())
+        self.while_loop(None, cond, Some(step), &[variable, body])
     }
+}
+
+/// A part of a `for` that may be missing.
+fn present(node: &Node) -> Option<&Node> {
+    (node.kind != Kind::Absent).then_some(node)
 }
 
 /// The negated condition.
@@ -271,7 +264,7 @@ fn is_name_of(node: &Node, variable: NodeId) -> bool {
 }
 
 /// Whether the variable is used for anything but its value: assigned, pointed to, bound to a reference.
-fn is_written(node: &Node, variable: NodeId) -> bool {
+pub(super) fn is_written(node: &Node, variable: NodeId) -> bool {
     if node.kind == Kind::ImplicitCastExpr
         && node.data.cast_kind.as_deref() == Some("LValueToRValue")
         && node.inner.first().is_some_and(|inner| is_name_of(inner, variable))

@@ -52,8 +52,11 @@ pub(super) fn identifier(text: &str) -> String {
     for character in text.chars() {
         match character {
             '-' => out.push('m'),
-            '*' => out.push_str("_ptr"),
-            '&' => out.push_str("_ref"),
+            '*' | '&' => {
+                let word = if character == '*' { "ptr" } else { "ref" };
+                out.push_str(if out.ends_with('_') { "" } else { "_" });
+                out.push_str(word);
+            }
             _ if character.is_ascii_alphanumeric() || character == '_' => out.push(character),
             _ if !out.is_empty() && !out.ends_with('_') => out.push('_'),
             _ => {}

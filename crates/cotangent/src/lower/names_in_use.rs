@@ -10,6 +10,7 @@ use super::names::first_free;
 use crate::index::IdVec;
 use crate::ir::walk::{self, Node};
 use crate::ir::{Block, ExprKind, Local, LocalId, Module, Name, PlaceKind, StmtKind};
+use crate::rules::{Intrinsic, intrinsic_spelling};
 
 /// Renames the locals that have the name of a function or variable that the statements use.
 pub(super) fn keep_clear(locals: &mut IdVec<LocalId, Local>, block: &Block, module: &Module) {
@@ -25,6 +26,11 @@ pub(super) fn keep_clear(locals: &mut IdVec<LocalId, Local>, block: &Block, modu
 fn names_used(block: &Block, module: &Module) -> HashSet<Name> {
     let mut used = HashSet::new();
     let _ = walk::visit_block(block, &mut |node| {
+        if let Node::Stmt(stmt) = node
+            && let Some(intrinsic) = intrinsic_of(&stmt.kind)
+        {
+            used.insert(intrinsic_spelling(intrinsic).into());
+        }
         let name = match node {
             Node::Stmt(stmt) => match &stmt.kind {
                 StmtKind::Call { function, .. } => Some(&module.functions[*function].name),
@@ -45,4 +51,14 @@ fn names_used(block: &Block, module: &Module) -> HashSet<Name> {
         ControlFlow::<()>::Continue(())
     });
     used
+}
+
+/// The device function that a statement is printed as.
+fn intrinsic_of(kind: &StmtKind) -> Option<Intrinsic> {
+    match kind {
+        StmtKind::Barrier { kind, .. } => Some(Intrinsic::Barrier(*kind)),
+        StmtKind::Atomic { op, scope, .. } => Some(Intrinsic::Atomic(*op, *scope)),
+        StmtKind::Collective { op, .. } => Some(Intrinsic::Collective(*op)),
+        _ => None,
+    }
 }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::function::Body;
 use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
+use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 
 /// What statements may change.
 #[derive(Default)]
@@ -38,6 +38,37 @@ impl Body<'_, '_> {
             self.block.insert(at, Stmt { kind, span: self.span });
             at += 1;
         }
+    }
+
+    /// Whether a place is the same one after it was stored to: `a[a[0]]` need not be.
+    pub(super) fn is_stable(&self, place: &Place) -> bool {
+        let mut changes = Changes::default();
+        store(place, &mut changes);
+        self.operands_are_stable(place, &changes)
+    }
+
+    fn operands_are_stable(&self, place: &Place, changes: &Changes) -> bool {
+        match &place.kind {
+            PlaceKind::Local(_) | PlaceKind::Global(_) => true,
+            PlaceKind::Element(pointer, index) => {
+                !self.is_affected(pointer, changes) && !self.is_affected(index, changes)
+            }
+            PlaceKind::Field(base, _) => self.operands_are_stable(base, changes),
+            PlaceKind::Index(base, index) => {
+                self.operands_are_stable(base, changes) && !self.is_affected(index, changes)
+            }
+        }
+    }
+
+    /// A place that stays the same when it is stored to: itself, or what a pointer to it that is kept points to.
+    pub(super) fn fixed(&mut self, place: Place) -> Place {
+        if self.is_stable(&place) {
+            return place;
+        }
+        let ty = Type::pointer(place.ty.clone());
+        let address = self.address(place, ty);
+        let pointer = self.keep(address);
+        super::place::deref(pointer)
     }
 
     /// Remembers that the address of a place was taken.

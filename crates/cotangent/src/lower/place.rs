@@ -84,14 +84,25 @@ impl<'a> Body<'_, 'a> {
         Ok(self.place_of_value(value))
     }
 
-    /// A place that holds a value: the one it was loaded from, or a temporary.
+    /// A temporary that holds a value: the one it was loaded from, if it was one, or a new one.
     pub(super) fn place_of_value(&mut self, value: Expr) -> Place {
-        if let ExprKind::Load(place) = value.kind {
-            return place;
+        if let ExprKind::Load(place) = &value.kind
+            && self.is_temporary(place)
+        {
+            return place.clone();
         }
         let local = self.new_temporary(value.ty.clone());
         self.emit(StmtKind::Declare { local, init: Some(value) });
         self.local_place(local)
+    }
+
+    /// Whether a place is a temporary or a part of one: nobody else can see it change.
+    fn is_temporary(&self, place: &Place) -> bool {
+        match &place.kind {
+            PlaceKind::Local(local) => self.locals[*local].name.is_empty(),
+            PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => self.is_temporary(base),
+            PlaceKind::Global(_) | PlaceKind::Element(..) => false,
+        }
     }
 
     /// What a pointer points to, if it is one to something.

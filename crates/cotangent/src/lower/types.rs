@@ -12,6 +12,26 @@ use crate::source::Span;
 const VECTOR_ELEMENTS: &[&str] =
     &["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double"];
 
+/// Integer types of the standard library's headers, which are not read.
+const STANDARD_ALIASES: &[(&str, IntKind)] = &[
+    ("size_t", IntKind::UnsignedLong),
+    ("ssize_t", IntKind::Long),
+    ("ptrdiff_t", IntKind::Long),
+    ("intptr_t", IntKind::Long),
+    ("uintptr_t", IntKind::UnsignedLong),
+    ("int8_t", IntKind::SignedChar),
+    ("uint8_t", IntKind::UnsignedChar),
+    ("int16_t", IntKind::Short),
+    ("uint16_t", IntKind::UnsignedShort),
+    ("int32_t", IntKind::Int),
+    ("uint32_t", IntKind::UnsignedInt),
+    ("int64_t", IntKind::Long),
+    ("uint64_t", IntKind::UnsignedLong),
+    ("uint", IntKind::UnsignedInt),
+    ("ushort", IntKind::UnsignedShort),
+    ("ulong", IntKind::UnsignedLong),
+];
+
 /// How many typedefs and records may lie inside one another.
 const MAX_TYPE_DEPTH: usize = 64;
 
@@ -171,14 +191,13 @@ impl<'a> Context<'a> {
         }
         // Clang spells values of template arguments in several ways; compare them loosely.
         let (base, arguments) = template_arguments(name)?;
-        let loose: Vec<String> = arguments.iter().map(|argument| loosely(argument)).collect();
         declarations.specializations(base).iter().copied().find(|id| {
             let node = declarations.get(*id).map(|declared| declared.node);
             node.is_some_and(|node| {
-                let own: Vec<String> =
-                    super::declarations::template_arguments(node).iter().map(|argument| loosely(argument)).collect();
+                let own = super::declarations::template_arguments(node);
                 // Arguments that have their default value are not spelled.
-                own.starts_with(&loose)
+                own.len() >= arguments.len()
+                    && own.iter().zip(&arguments).all(|(own, spelled)| is_same_argument(own, spelled))
             })
         })
     }
@@ -198,14 +217,12 @@ impl<'a> Context<'a> {
         let scope = self.declarations(pass).scope(declared).clone();
         let members = scope.spelling.strip_prefix(&*scope.namespaces).unwrap_or(&scope.spelling);
         let arguments = super::declarations::template_arguments(node);
-        let plain = if arguments.is_empty() {
-            node.name().to_owned()
-        } else {
-            format!("{}<{}>", node.name(), arguments.join(", "))
-        };
+        let own_name = self.declarations(pass).name_of(node).to_owned();
+        let plain =
+            if arguments.is_empty() { own_name.clone() } else { format!("{own_name}<{}>", arguments.join(", ")) };
         let words: Vec<String> = arguments.iter().map(|argument| word_for(argument)).collect();
         let members = identifier_or_nothing(members);
-        let wanted = [vec![members, identifier(node.name())], words].concat();
+        let wanted = [vec![members, identifier(&own_name)], words].concat();
         let wanted: Vec<String> = wanted.into_iter().filter(|word| !word.is_empty()).collect();
         let wanted = format!("{}{}", scope.namespaces, wanted.join("_"));
         if node.data.tag_used.as_deref() == Some("union") {
@@ -217,6 +234,15 @@ impl<'a> Context<'a> {
                 "use a struct, or `__float_as_int` and its like to look at bits",
             );
         }
+        if let Some(method) = node.children(Kind::CXXMethodDecl).find(|method| method.data.is_virtual) {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_TYPE,
+                method.span,
+                format!("`{plain}` has the virtual function `{}`", method.name()),
+                "chosen at run time",
+                "choose the function by a template argument or a `switch`",
+            );
+        }
         let record = self.add_record(pass, id, &wanted, node);
         if !self.module.records[record].fields.is_empty() {
             return Ok(record);
@@ -225,8 +251,21 @@ impl<'a> Context<'a> {
         let outer = std::mem::replace(&mut self.scope, format!("{}{plain}::", scope.spelling));
         let fields = self.fields(pass, node);
         self.scope = outer;
-        self.module.records[record].fields = fields?;
+        let fields = fields?;
+        if has_own_destructor(node) || fields.iter().any(|field| self.has_destructor(&field.ty)) {
+            self.destructors.insert(record);
+        }
+        self.module.records[record].fields = fields;
         Ok(record)
+    }
+
+    /// Whether a value of the type runs a destructor of the user's at the end of its life.
+    pub(super) fn has_destructor(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Record(record) => self.destructors.contains(record),
+            Type::Array(element, _) => self.has_destructor(element),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Pointer(_) | Type::Opaque(_) => false,
+        }
     }
 
     /// Adds a record without fields, or finds the one that the other pass has added for the same declaration.
@@ -296,11 +335,23 @@ fn underlying_type(context: &Context<'_>, pass: Pass, enumeration: &Node) -> Typ
     if values.any(|value| value < 0) { Type::INT } else { Type::UINT }
 }
 
-/// `3U` and `3`, `true` and `1` are the same argument.
+/// Whether a record was written with a destructor that does something.
+fn has_own_destructor(node: &Node) -> bool {
+    node.children(Kind::CXXDestructorDecl).any(|destructor| {
+        let is_written = !destructor.data.is_implicit && destructor.data.explicitly_defaulted.is_none();
+        is_written && destructor.child(Kind::CompoundStmt).is_none_or(|body| !body.inner.is_empty())
+    })
+}
+
+/// Whether a template argument as the dump has it is the one that a type spells: `3U` is `3`, and `true` is `-1`.
+fn is_same_argument(own: &str, spelled: &str) -> bool {
+    let (own, spelled) = (loosely(own), loosely(spelled));
+    own == spelled || spelled == "true" && matches!(&*own, "1" | "-1") || spelled == "false" && own == "0"
+}
+
+/// An argument without what Clang spells in several ways.
 fn loosely(argument: &str) -> String {
     match argument {
-        "true" | "-1" => "1".to_owned(),
-        "false" => "0".to_owned(),
         _ if argument.starts_with(|first: char| first.is_ascii_digit()) => {
             argument.trim_end_matches(['u', 'U', 'l', 'L']).to_owned()
         }
@@ -318,6 +369,10 @@ fn scalar(name: &str) -> Option<Type> {
         "double" => Type::DOUBLE,
         "__half" => Type::Float(FloatKind::Half),
         "__nv_bfloat16" => Type::Float(FloatKind::BFloat),
+        _ if STANDARD_ALIASES.iter().any(|(alias, _)| *alias == name.trim_start_matches("std::")) => {
+            let (_, kind) = STANDARD_ALIASES.iter().find(|(alias, _)| *alias == name.trim_start_matches("std::"))?;
+            Type::Int(*kind)
+        }
         "std::nullptr_t" | "nullptr_t" => Type::pointer(Type::Void),
         _ => return IntKind::ALL.into_iter().find(|kind| kind.spelling() == name).map(Type::Int),
     };
