@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::clang::{Ast, Kind, Node, NodeId, Value};
-use crate::source::{Sources, Span};
+use crate::source::{FileId, Sources, Span};
 
 /// A declaration and where it belongs.
 #[derive(Clone, Copy)]
@@ -38,6 +38,8 @@ pub(super) struct Declarations<'a> {
     /// Lambda expressions, by their record.
     lambdas: HashMap<NodeId, &'a Node>,
     sources: &'a Sources,
+    /// The file that was given to Clang: the last declaration stands in it.
+    pub(super) main_file: Option<FileId>,
     /// Functions with a body in the order they stand in the file.
     pub(super) functions: Vec<NodeId>,
     /// Names of scopes: `geo::`, `geo::Vec<float, 3>::`.
@@ -68,6 +70,7 @@ impl<'a> Declarations<'a> {
             typedef_names: HashMap::new(),
             lambdas: HashMap::new(),
             sources: &ast.sources,
+            main_file: ast.declarations.last().map(|node| node.span.file),
             functions: Vec::new(),
             scopes: vec![Scope::default()],
         };

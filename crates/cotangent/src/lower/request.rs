@@ -25,10 +25,19 @@ pub(super) fn lower_request(context: &mut Context<'_>, request: &str) {
     }
 }
 
-/// The functions of a file that can be asked for, as a request would name them.
+/// The functions of the main file that can be asked for, as a request would name them.
 pub fn candidates(ast: &Ast) -> Vec<String> {
     let declarations = Declarations::new(ast);
-    let mut names: Vec<String> = declarations.functions.iter().filter_map(|id| display(&declarations, *id)).collect();
+    own_functions(&declarations)
+}
+
+/// The functions of the main file, as a request would name them.
+fn own_functions(declarations: &Declarations<'_>) -> Vec<String> {
+    let is_own = |id: &&NodeId| {
+        declarations.get(**id).is_some_and(|declared| Some(declared.node.span.file) == declarations.main_file)
+    };
+    let mut names: Vec<String> =
+        declarations.functions.iter().filter(is_own).filter_map(|id| display(declarations, *id)).collect();
     names.sort();
     names.dedup();
     names
@@ -52,10 +61,7 @@ fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagn
         }
         [] => {
             let declarations = context.host.as_ref().unwrap_or(&context.device);
-            let mut known: Vec<String> =
-                declarations.functions.iter().filter_map(|id| display(declarations, *id)).collect();
-            known.sort();
-            known.dedup();
+            let mut known = own_functions(declarations);
             let help = if known.is_empty() {
                 "the file defines no function that can be asked for".to_owned()
             } else {
