@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 
 /// Developer commands of Cotangent.
 #[derive(Parser)]
-#[command(name = "cargo xtask")]
+#[command(name = "xtask", bin_name = "cargo xtask")]
 struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -23,9 +23,10 @@ enum Task {
     /// Install what development needs: Clang 19, NVIDIA's compiler, CUDA 12.4 headers, test tools. A no-op when it
     /// is all there.
     Setup,
-    /// Check the structure of the sources: module edges, sizes, file headers, forbidden names.
+    /// Check the structure of the sources: module edges, sizes, how files begin, tests that never run, paths of one
+    /// machine.
     Tidy,
-    /// Compile all printed CUDA of the fixtures with nvcc and ptxas.
+    /// Compile the printed CUDA of all fixtures (`*.printed.cu`) with nvcc and ptxas.
     Validate {
         /// Compile only files whose path contains this.
         filter: Option<String>,
@@ -35,7 +36,7 @@ enum Task {
         /// Bless only fixtures whose name contains this.
         filter: Option<String>,
     },
-    /// Write the pages of the manual that are printed from tables.
+    /// Write the pages of the manual that are printed from tables: docs/flags.md.
     Docs,
 }
 

@@ -1,5 +1,5 @@
 //! Which module of the compiler may name which, and what it may take from the standard library. The table is the
-//! architecture; a new module needs a row.
+//! architecture; a new module needs a row, here and in ARCHITECTURE.md.
 
 use super::Complaint;
 use super::paths::named_paths;
@@ -7,6 +7,9 @@ use crate::workspace::SourceFile;
 
 /// Where the modules lie.
 const COMPILER: &str = "crates/cotangent/src/";
+
+/// Where the table is repeated for people.
+const PAGE: &str = "ARCHITECTURE.md";
 
 /// Spans, typed ids and errors as data: every module may use them, and they know nothing but each other.
 const BASE: &[&str] = &["source", "index", "diagnostic"];
@@ -67,6 +70,33 @@ pub(super) fn check(file: &SourceFile) -> Vec<Complaint> {
     complaints
 }
 
+/// Checks that the table in ARCHITECTURE.md says what this one does: a row for each module, in this order, whose first
+/// cell is the module and whose second is what it may use.
+pub(super) fn check_page(files: &[SourceFile]) -> Vec<Complaint> {
+    let Some(page) = files.iter().find(|file| file.path == PAGE) else {
+        return vec![Complaint::new(PAGE, 1, "is missing")];
+    };
+    let is_module = |cell: &str| MAY_USE.iter().any(|(module, _)| *module == cell);
+    let rows = page.text.lines().enumerate().filter_map(|(index, line)| {
+        let mut cells = line.strip_prefix("| ")?.split(" | ");
+        let module = cells.next()?.strip_prefix('`')?.strip_suffix('`').filter(|cell| is_module(cell))?;
+        Some((index + 1, format!("{module}: {}", cells.next()?)))
+    });
+    let expected = MAY_USE.iter().map(|(module, allowed)| {
+        let list = if allowed.is_empty() { "-".to_owned() } else { allowed.join(", ") };
+        format!("{module}: {list}")
+    });
+    let (lines, rows): (Vec<usize>, Vec<String>) = rows.unzip();
+    let expected: Vec<String> = expected.collect();
+    if rows == expected {
+        return Vec::new();
+    }
+    let different = rows.iter().zip(&expected).take_while(|(row, expected)| row == expected).count();
+    let line = lines.get(different).or(lines.last()).copied().unwrap_or(1);
+    let wanted = expected.get(different).map_or("no further row", String::as_str);
+    vec![Complaint::new(PAGE, line, format!("the table of modules should have here `{wanted}`"))]
+}
+
 /// How many modules a file lies below the root: `lib.rs` 0, `ir/mod.rs` 1, `ir/walk.rs` 2.
 fn module_depth(inside: &str) -> usize {
     let depth = inside.split('/').count();
@@ -100,6 +130,22 @@ mod tests {
     fn the_compiler_stays_pure() {
         let message = "the compiler is pure: std::fs belongs to the driver";
         assert_eq!(messages("lower/mod.rs", "use std::{fs, fmt};"), [message]);
+    }
+
+    #[test]
+    fn the_page_has_the_same_table() {
+        let row = |(module, allowed): &(&str, &[&str])| {
+            let list = if allowed.is_empty() { "-".to_owned() } else { allowed.join(", ") };
+            format!("| `{module}` | {list} | text |\n")
+        };
+        let right: String = MAY_USE.iter().map(row).collect();
+        let lines = |text: String| -> Vec<usize> {
+            check_page(&[SourceFile { path: PAGE.to_owned(), text }]).iter().map(|complaint| complaint.line).collect()
+        };
+        assert_eq!(lines(right.clone()), [0; 0]);
+        assert_eq!(lines(right.replace("| `direct` | clang |", "| `direct` | clang, ir |")), [8]);
+        assert_eq!(lines(right.replace("| `index` | - | text |\n", "")), [2]);
+        assert_eq!(lines(String::new()), [1]);
     }
 
     #[test]

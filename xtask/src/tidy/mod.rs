@@ -56,6 +56,7 @@ fn check(files: &[SourceFile]) -> Vec<Complaint> {
         }
     }
     complaints.extend(sizes::stale_exceptions(files));
+    complaints.extend(edges::check_page(files));
     complaints.sort();
     complaints
 }
