@@ -91,7 +91,15 @@ struct Collector<'a, 'p> {
     linker_names: HashMap<crate::clang::NodeId, &'a str>,
     launches: BTreeMap<(FileId, usize), (usize, Form)>,
     shared: BTreeMap<(FileId, usize), (usize, String)>,
-    symbols: Vec<String>,
+    symbols: Vec<Symbol>,
+}
+
+/// A variable in device memory.
+#[derive(PartialEq, Eq)]
+struct Symbol {
+    name: String,
+    /// The end of a `COTANGENT_SPACE_` of `abi.h`.
+    space: &'static str,
 }
 
 impl<'a> Collector<'a, '_> {
@@ -186,13 +194,19 @@ impl<'a> Collector<'a, '_> {
     }
 
     fn symbol(&mut self, node: &'a Node, scope: &str) {
-        let on_device =
-            [Kind::CUDADeviceAttr, Kind::CUDAConstantAttr, Kind::HIPManagedAttr].iter().any(|kind| node.has(*kind));
+        // Our headers mark managed variables by an annotation, a toolkit's by the attribute; they are `__device__` too.
+        const SPACES: [(Kind, &str); 4] = [
+            (Kind::CUDAConstantAttr, "CONSTANT"),
+            (Kind::HIPManagedAttr, "MANAGED"),
+            (Kind::AnnotateAttr, "MANAGED"),
+            (Kind::CUDADeviceAttr, "DEVICE"),
+        ];
+        let Some((_, space)) = SPACES.iter().find(|(kind, _)| node.has(*kind)) else { return };
         let is_declared_only = node.data.storage_class.as_deref() == Some("extern");
-        if on_device && !node.data.constexpr && !is_declared_only && self.text(node.span.file).is_some() {
-            let name = format!("{scope}{}", node.name());
-            if !self.symbols.contains(&name) {
-                self.symbols.push(name);
+        if !node.data.constexpr && !is_declared_only && self.text(node.span.file).is_some() {
+            let symbol = Symbol { name: format!("{scope}{}", node.name()), space };
+            if !self.symbols.contains(&symbol) {
+                self.symbols.push(symbol);
             }
         }
     }
@@ -296,14 +310,14 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-fn registrations(symbols: &[String]) -> String {
+fn registrations(symbols: &[Symbol]) -> String {
     let mut out = String::new();
-    for (number, name) in symbols.iter().enumerate() {
+    for (number, Symbol { name, space }) in symbols.iter().enumerate() {
         if number == 0 {
             out.push('\n');
         }
         out.push_str(&format!(
-            "static ::cotangent::Symbol _cotangent_symbol_{number}(&{name}, sizeof({name}), \"{name}\");\n"
+            "static ::cotangent::Symbol _cotangent_symbol_{number}(&{name}, sizeof({name}), \"{name}\", COTANGENT_SPACE_{space});\n"
         ));
     }
     out

@@ -217,7 +217,7 @@ kinds! {
     CXXScalarValueInitExpr CXXNewExpr CXXDeleteExpr CXXThrowExpr PredefinedExpr UnresolvedLookupExpr
     CXXUnresolvedConstructExpr OpaqueValueExpr
 
-    CUDAGlobalAttr CUDADeviceAttr CUDAHostAttr CUDASharedAttr CUDAConstantAttr HIPManagedAttr CUDALaunchBoundsAttr
+    CUDAGlobalAttr CUDADeviceAttr CUDAHostAttr CUDASharedAttr CUDAConstantAttr HIPManagedAttr AnnotateAttr CUDALaunchBoundsAttr
     AlignedAttr FullComment
 }
 
