@@ -45,12 +45,20 @@ enum Form {
     Printed(String, String),
 }
 
+/// A launch in the text.
+struct Launch {
+    /// Where the kernel's name begins.
+    start: usize,
+    form: Form,
+}
+
 /// Edits the files that were read. `main` gets the registration of device variables at its end.
 pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Vec<EditedFile> {
     let mut collector = Collector {
         ast,
         kernels,
         functions: HashMap::new(),
+        templates: HashMap::new(),
         launches: BTreeMap::new(),
         shared: BTreeMap::new(),
         symbols: Vec::new(),
@@ -61,9 +69,9 @@ pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Vec<EditedFile> {
         collector.visit(node, "", false, false);
     }
     let mut edits: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
-    for ((file, start), (end, form)) in &collector.launches {
+    for ((file, open), launch) in &collector.launches {
         if let Some(text) = collector.text(*file) {
-            edits.entry(*file).or_default().extend(launch_edits(text, *start, *end, form));
+            edits.entry(*file).or_default().extend(launch_edits(text, *open, launch));
         }
     }
     for ((file, start), (end, replacement)) in collector.shared {
@@ -85,13 +93,24 @@ pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Vec<EditedFile> {
 struct Collector<'a, 'p> {
     ast: &'a Ast,
     kernels: Kernels<'p>,
-    /// How many functions have a name: an overloaded one has no single address.
+    /// How many functions have a name, templates apart: an overloaded one has no single address.
     functions: HashMap<&'a str, HashSet<&'a str>>,
+    /// The templates of functions by name: how many parameters each has.
+    templates: HashMap<&'a str, Vec<usize>>,
     /// Linker names by Clang's id.
     linker_names: HashMap<crate::clang::NodeId, &'a str>,
-    launches: BTreeMap<(FileId, usize), (usize, Form)>,
+    /// By the place of `<<<`.
+    launches: BTreeMap<(FileId, usize), Launch>,
     shared: BTreeMap<(FileId, usize), (usize, String)>,
-    symbols: Vec<String>,
+    symbols: Vec<Symbol>,
+}
+
+/// A variable in device memory.
+#[derive(PartialEq, Eq)]
+struct Symbol {
+    name: String,
+    /// The end of a `COTANGENT_SPACE_` of `abi.h`.
+    space: &'static str,
 }
 
 impl<'a> Collector<'a, '_> {
@@ -101,15 +120,32 @@ impl<'a> Collector<'a, '_> {
 
     fn count_functions(&mut self, nodes: &'a [Node]) {
         for node in nodes {
-            if node.kind == Kind::FunctionDecl {
-                let linker_name = node.data.mangled_name.as_deref().unwrap_or(node.name());
-                self.functions.entry(node.name()).or_default().insert(linker_name);
-                self.linker_names.insert(node.id, linker_name);
-            }
-            if matches!(node.kind, Kind::NamespaceDecl | Kind::LinkageSpecDecl | Kind::FunctionTemplateDecl) {
-                self.count_functions(&node.inner);
+            match node.kind {
+                Kind::FunctionDecl => {
+                    let linker_name = self.note_linker_name(node);
+                    self.functions.entry(node.name()).or_default().insert(linker_name);
+                }
+                Kind::FunctionTemplateDecl => {
+                    // Its parameters, its pattern, its instantiations. A later declaration repeats the parameters.
+                    let parameters = node.inner.iter().take_while(|child| child.kind != Kind::FunctionDecl).count();
+                    let known = self.templates.entry(node.name()).or_default();
+                    if !known.contains(&parameters) {
+                        known.push(parameters);
+                    }
+                    for instantiation in node.children(Kind::FunctionDecl) {
+                        self.note_linker_name(instantiation);
+                    }
+                }
+                Kind::NamespaceDecl | Kind::LinkageSpecDecl => self.count_functions(&node.inner),
+                _ => {}
             }
         }
+    }
+
+    fn note_linker_name(&mut self, function: &'a Node) -> &'a str {
+        let linker_name = function.data.mangled_name.as_deref().unwrap_or(function.name());
+        self.linker_names.insert(function.id, linker_name);
+        linker_name
     }
 
     fn visit(&mut self, node: &'a Node, scope: &str, in_function: bool, in_pattern: bool) {
@@ -139,32 +175,49 @@ impl<'a> Collector<'a, '_> {
     }
 
     fn launch(&mut self, node: &'a Node) {
-        let span = spelled(node);
-        let Some(text) = self.text(span.file) else { return };
-        let (start, end) = (span.start as usize, span.end as usize);
-        let callee = node.inner.first().and_then(find_name);
-        let form = match callee {
-            Some(name) => self.form(name, callee_text(text, start)),
-            None => Form::Call,
-        };
-        let known = self.launches.entry((span.file, start)).or_insert((end, form.clone()));
-        if known.1 != form {
+        // What stands between <<< and >>> is the second child, and is in a macro's own text if they are.
+        let [callee, configuration, ..] = node.inner.as_slice() else { return };
+        let (span, open) = (spelled(node), spelled(configuration));
+        let Some(text) = self.text(open.file) else { return };
+        let (file, open) = (open.file, open.start as usize);
+        if !text.get(open..).is_some_and(|text| text.starts_with("<<<")) {
+            return;
+        }
+        // The kernel may be an argument of the macro that has the `<<<`; its parameter is what stands there.
+        let is_beside = span.file == file && (span.start as usize) < open;
+        let start = if is_beside { span.start as usize } else { start_of_callee(text, open) };
+        let form = self.form(find_name(callee), &text[start..open]);
+        let known = self.launches.entry((file, open)).or_insert(Launch { start, form: form.clone() });
+        if known.form != form {
             // Instantiations of one text launch different kernels.
-            known.1 = Form::Call;
+            known.form = Form::Call;
         }
     }
 
-    fn form(&self, name: &Node, callee: &str) -> Form {
-        let Some(reference) = &name.data.referenced_decl else { return Form::Call };
-        let linker_name = self.linker_names.get(&reference.id).copied();
+    fn form(&self, name: Option<&Node>, callee: &str) -> Form {
+        let reference = name.and_then(|name| name.data.referenced_decl.as_ref());
         if let Kernels::Printed(printed) = self.kernels
-            && let Some(registered) = linker_name.and_then(|linker_name| printed.get(linker_name))
+            && let Some((name, reference)) = name.zip(reference)
+            && let Some(registered) = self.linker_names.get(&reference.id).and_then(|name| printed.get(*name))
         {
             return Form::Printed(registered.clone(), name.ty().to_owned());
         }
+        if let Some((name, arguments)) = callee.split_once('<') {
+            return if self.is_complete(name, arguments) { Form::Function } else { Form::Call };
+        }
+        let name = reference.and_then(|reference| reference.name.as_deref()).unwrap_or_default();
         let is_single =
-            reference.name.as_deref().and_then(|name| self.functions.get(name)).is_some_and(|all| all.len() == 1);
-        if is_single && !callee.contains('<') { Form::Function } else { Form::Call }
+            self.functions.get(name).is_some_and(|all| all.len() == 1) && !self.templates.contains_key(name);
+        if is_single { Form::Function } else { Form::Call }
+    }
+
+    /// Whether a template's name with these arguments, `T, 3>`, means one function wherever it stands.
+    fn is_complete(&self, name: &str, arguments: &str) -> bool {
+        let name = name.rsplit("::").next().unwrap_or(name).trim();
+        let written = count_arguments(arguments.trim_end().trim_end_matches('>'));
+        self.templates.get(name).is_some_and(|parameters| *parameters == [written])
+            && !self.functions.contains_key(name)
+            && !arguments.contains("...")
     }
 
     fn dynamic_shared(&mut self, node: &'a Node, in_function: bool) {
@@ -186,13 +239,19 @@ impl<'a> Collector<'a, '_> {
     }
 
     fn symbol(&mut self, node: &'a Node, scope: &str) {
-        let on_device =
-            [Kind::CUDADeviceAttr, Kind::CUDAConstantAttr, Kind::HIPManagedAttr].iter().any(|kind| node.has(*kind));
+        // Our headers mark managed variables by an annotation, a toolkit's by the attribute; they are `__device__` too.
+        const SPACES: [(Kind, &str); 4] = [
+            (Kind::CUDAConstantAttr, "CONSTANT"),
+            (Kind::HIPManagedAttr, "MANAGED"),
+            (Kind::AnnotateAttr, "MANAGED"),
+            (Kind::CUDADeviceAttr, "DEVICE"),
+        ];
+        let Some((_, space)) = SPACES.iter().find(|(kind, _)| node.has(*kind)) else { return };
         let is_declared_only = node.data.storage_class.as_deref() == Some("extern");
-        if on_device && !node.data.constexpr && !is_declared_only && self.text(node.span.file).is_some() {
-            let name = format!("{scope}{}", node.name());
-            if !self.symbols.contains(&name) {
-                self.symbols.push(name);
+        if !node.data.constexpr && !is_declared_only && self.text(node.span.file).is_some() {
+            let symbol = Symbol { name: format!("{scope}{}", node.name()), space };
+            if !self.symbols.contains(&symbol) {
+                self.symbols.push(symbol);
             }
         }
     }
@@ -211,17 +270,43 @@ fn find_name(node: &Node) -> Option<&Node> {
     }
 }
 
-fn callee_text(text: &str, start: usize) -> &str {
-    let rest = text.get(start..).unwrap_or("");
-    &rest[..rest.find("<<<").unwrap_or(0)]
+/// Where the name before a `<<<` begins: `kernel`, `a::kernel<T>`, `(kernel)`.
+fn start_of_callee(text: &str, open: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = text[..open].trim_end_matches(|c: char| c.is_whitespace() || c == '\\').len();
+    let mut depth = 0usize;
+    while at > 0 {
+        match bytes[at - 1] {
+            b')' | b'>' => depth += 1,
+            b'(' | b'<' if depth > 0 => depth -= 1,
+            byte if depth > 0 || byte == b'_' || byte == b':' || byte.is_ascii_alphanumeric() => {}
+            _ => break,
+        }
+        at -= 1;
+    }
+    at
+}
+
+/// How many arguments stand between `<` and `>`.
+fn count_arguments(text: &str) -> usize {
+    let mut depth = 0i32;
+    let mut commas = 0;
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' | b'{' | b'<' => depth += 1,
+            b')' | b']' | b'}' | b'>' => depth -= 1,
+            b',' if depth == 0 => commas += 1,
+            _ => {}
+        }
+    }
+    if text.trim().is_empty() { 0 } else { commas + 1 }
 }
 
 /// `k<<<a, b>>>(c)` becomes `launch(k, a, b)(c)`.
-fn launch_edits(text: &str, start: usize, end: usize, form: &Form) -> Vec<Edit> {
-    let Some(open) = text.get(start..end).and_then(|launch| launch.find("<<<")).map(|at| start + at) else {
-        return Vec::new();
-    };
+fn launch_edits(text: &str, open: usize, launch: &Launch) -> Vec<Edit> {
     let Some(close) = closing(text, open + 3) else { return Vec::new() };
+    let Launch { start, form } = launch;
+    let start = *start;
     let callee = &text[start..open];
     let head = match form {
         Form::Function => format!("::cotangent::launch({}", callee.trim_end()),
@@ -296,14 +381,14 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-fn registrations(symbols: &[String]) -> String {
+fn registrations(symbols: &[Symbol]) -> String {
     let mut out = String::new();
-    for (number, name) in symbols.iter().enumerate() {
+    for (number, Symbol { name, space }) in symbols.iter().enumerate() {
         if number == 0 {
             out.push('\n');
         }
         out.push_str(&format!(
-            "static ::cotangent::Symbol _cotangent_symbol_{number}(&{name}, sizeof({name}), \"{name}\");\n"
+            "static ::cotangent::Symbol _cotangent_symbol_{number}(&{name}, sizeof({name}), \"{name}\", COTANGENT_SPACE_{space});\n"
         ));
     }
     out
@@ -347,8 +432,9 @@ mod tests {
     use super::*;
 
     fn launch(text: &str, form: Form) -> String {
-        let start = text.find('k').expect("a kernel");
-        apply(text, launch_edits(text, start, text.len() - 1, &form))
+        let open = text.find("<<<").expect("a launch");
+        let start = start_of_callee(text, open);
+        apply(text, launch_edits(text, open, &Launch { start, form }))
     }
 
     #[test]
@@ -362,6 +448,15 @@ mod tests {
             launch("k<<<1, 2>>>(x);", Form::Printed("k".into(), "void (float *__restrict)".into())),
             "::cotangent::launch_printed<void (float *)>(\"k\", 1, 2)(x);"
         );
+    }
+
+    #[test]
+    fn names_of_kernels() {
+        for text in ["k", "a::k<T, f(3)>", "(k)", "k \\\n  "] {
+            let before = format!("x = 1; {text}");
+            assert_eq!(&before[start_of_callee(&before, before.len())..], text);
+        }
+        assert_eq!(["", "T", "T, f(1, 2)", "V<A, B>, 3, x[0]"].map(count_arguments), [0, 1, 2, 3]);
     }
 
     #[test]
