@@ -9,7 +9,9 @@
 #include "cotangent/system.h"
 #include "cotangent/math.h"
 
+#ifdef COTANGENT_WHOLE_LIBRARY
 #include "cotangent/standard.h"
+#endif
 
 #include "builtin_types.h"
 #include "cotangent/atomics.h"

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cotangent::clang::{self, Ast, Node, ReadError, STACK_BYTES, Sieve, is_not_system};
+use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::direct::{self, Kernels};
 use cotangent::emit::{self, Dialect};
 use cotangent::source::{FileId, Span};
-use cotangent::{diagnostic, ir, lower};
+use cotangent::{ir, lower};
 
 use crate::compile::Overlay;
 use crate::error::{Blame, DriverError};
@@ -140,7 +141,7 @@ pub fn print(tools: &Tools, input: &Input<'_>, name: &str, form: Form) -> Result
     with_deep_stack(|| {
         let passes = read(tools, input)?;
         let both = lower::Passes { device: &passes.device, host: Some(&passes.host) };
-        let module = lower::lower(both, &[name])
+        let module = lowered(both, name)
             .map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))?;
         Ok(match form {
             Form::Cuda => emit::emit(&module, Dialect::Cuda),
@@ -148,6 +149,15 @@ pub fn print(tools: &Tools, input: &Input<'_>, name: &str, form: Form) -> Result
             Form::Ir => ir::text::print(&module),
         })
     })
+}
+
+/// Lowers a function, and checks what came out: a contradiction is reported as our mistake, and nothing is printed.
+pub fn lowered(passes: lower::Passes<'_>, name: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+    let module = lower::lower(passes, &[name])?;
+    match ir::validate(&module) {
+        Ok(()) => Ok(module),
+        Err(violations) => Err(violations.into_iter().map(Diagnostic::from).collect()),
+    }
 }
 
 /// The direct path: the user's own text, with launches and dynamic shared memory edited at their offsets.
@@ -185,10 +195,17 @@ fn edited_texts(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> Vec<Overlay> {
 
 fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass) -> Result<Ast, Failure> {
     let Input { file, flags, cuda_path, colour } = *input;
-    let request = ParseRequest { file, pass, flags, cuda_path, colour };
-    let mut sieve = Sieve::new(is_not_system);
-    dump(tools, &request, &mut |piece| sieve.push(piece))?;
-    let mut ast = clang::read(&sieve.finish())?;
+    let attempt = |whole_library: bool| {
+        let request = ParseRequest { file, pass, flags, cuda_path, whole_library, colour };
+        let mut sieve = Sieve::new(is_not_system);
+        dump(tools, &request, &mut |piece| sieve.push(piece)).map(|()| sieve.finish())
+    };
+    // Few programs use what they do not include, and it costs more than all the rest: only if need be.
+    let sieved = match attempt(false) {
+        Err(DriverError::Rejected { .. }) if cuda_path.is_none() => attempt(true),
+        first => first,
+    };
+    let mut ast = clang::read(&sieved?)?;
     for source in ast.sources.files.iter_mut() {
         // A name that is no file, such as `<built-in>`, stays without text.
         source.text = fs::read_to_string(&*source.name).ok().map(Into::into);

@@ -53,9 +53,20 @@ fn programs_parse_in_both_passes() {
         let source = fs::read_to_string(test_file(program)).unwrap();
         for standard in [STANDARDS[0], STANDARDS[2]] {
             for pass in PASSES {
-                parse(&source, &[pass, &[standard, "-include", "cuda_runtime.h"]].concat());
+                let flags = [standard, "-include", "cuda_runtime.h", "-DCOTANGENT_WHOLE_LIBRARY"];
+                parse(&source, &[pass, &flags].concat());
             }
         }
+    }
+}
+
+/// Every command reads the implicit headers twice, so their size is a cost of all that a user does.
+#[test]
+fn an_empty_file_is_a_small_dump() {
+    let flags = ["-std=c++17", "-include", "cuda_runtime.h", "-fsyntax-only", "-Xclang", "-ast-dump=json"];
+    for pass in PASSES {
+        let size = clang(&parse_flags(), "", &[pass, &flags].concat()).stdout.len();
+        assert!(size < 15_000_000, "{size} bytes");
     }
 }
 

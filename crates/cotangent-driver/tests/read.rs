@@ -35,6 +35,12 @@ fn both_passes_are_read_and_the_standard_library_is_not() {
 }
 
 #[test]
+fn what_nvcc_includes_by_itself_is_there_if_it_is_used() {
+    let text = "float f(float x) { return std::max(std::sin(x), std::numeric_limits<float>::min()) + abs(-2.5f); }\n";
+    assert!(with_program(text, |host, _| find(host, "f").is_some()).unwrap());
+}
+
+#[test]
 fn deeply_nested_code_is_read_or_refused_but_does_not_overflow() {
     // A sum of many terms is a tree of that depth. Clang indents its dump, so that it grows with the square.
     let sum = vec!["x"; 500].join(" + ");

@@ -5,7 +5,10 @@
 // the CPU both ask here.
 #pragma once
 
-#include <math.h>
+// For __GLIBC_PREREQ, without declaring anything.
+#if __has_include(<features.h>)
+#include <features.h>
+#endif
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 41)
 #define COTANGENT_LIBM_HAS_SINPI 1

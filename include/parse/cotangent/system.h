@@ -5,6 +5,8 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
+#include <time.h>
 
 #include "host_defines.h"
 #include "vector_types.h"
@@ -16,6 +18,14 @@ __device__ void* memcpy(void* to, const void* from, size_t size) noexcept;
 __device__ void* memmove(void* to, const void* from, size_t size) noexcept;
 __device__ void* memset(void* to, int byte, size_t size) noexcept;
 __device__ int printf(const char* format, ...);
+
+// The device's own, beside the host's in <time.h>.
+__device__ clock_t clock();
+
+// The host's, as the C library declares them.
+void* malloc(size_t size) noexcept;
+void free(void* pointer) noexcept;
+int printf(const char* format, ...);
 
 // What the C library's assert calls.
 __device__ void __assert_fail(const char* condition, const char* file, unsigned int line,
