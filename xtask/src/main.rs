@@ -1,4 +1,4 @@
-//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `docs`.
+//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `docs`.
 
 mod setup;
 mod tidy;
@@ -36,6 +36,9 @@ enum Task {
         /// Bless only fixtures whose name contains this.
         filter: Option<String>,
     },
+    /// Damage dumps of Clang, texts of the IR and programs in ten thousand ways each: nothing may panic, hang or take
+    /// over 1 GB.
+    Mutate,
     /// Write the pages of the manual that are printed from tables: docs/flags.md.
     Docs,
 }
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::tidy(),
         Task::Validate { filter } => validate::validate(filter.as_deref()),
         Task::Bless { filter } => write_with_test("cotangent-cli", "fixtures", filter.as_deref()),
+        Task::Mutate => mutate(),
         Task::Docs => write_with_test("cotangent-driver", "manual", None),
     };
     match result {
@@ -64,5 +68,18 @@ fn write_with_test(package: &str, test: &str, filter: Option<&str>) -> Result<()
     command.args(["test", "--package", package, "--test", test, "--"]).args(filter);
     let status = command.status()?;
     ensure!(status.success(), "the test `{test}` failed while writing; see above");
+    Ok(())
+}
+
+/// The tests of bad input, with as many cases as we promise. That of the IR's text form always runs them all.
+fn mutate() -> Result<()> {
+    let cases = [("cotangent", ["--lib", "mutated_texts"]), ("cotangent-driver", ["--test", "mutated"])];
+    for (package, selection) in cases {
+        let mut command = Command::new(env!("CARGO"));
+        command.current_dir(workspace::root()).env("COTANGENT_MUTATIONS", "10000");
+        command.args(["test", "--release", "--package", package]).args(selection).args(["--", "--nocapture"]);
+        let status = command.status()?;
+        ensure!(status.success(), "bad input of `{package}` was not refused; see above");
+    }
     Ok(())
 }

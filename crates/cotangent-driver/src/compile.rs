@@ -119,7 +119,7 @@ fn support_object(tools: &Tools, headers: &Headers, check: bool) -> Result<PathB
 }
 
 /// Writes the texts to disk and a description of where Clang is to see them; the path of the description.
-fn write_overlay(folder: &Path, texts: &[Overlay]) -> Result<PathBuf, DriverError> {
+pub(crate) fn write_overlay(folder: &Path, texts: &[Overlay]) -> Result<PathBuf, DriverError> {
     let mut roots = Vec::new();
     for (index, overlay) in texts.iter().enumerate() {
         let written = folder.join(format!("{index}.cu"));

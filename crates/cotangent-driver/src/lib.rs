@@ -1,6 +1,7 @@
 //! Finds and runs clang, nvcc and ptxas; reads and writes files. The compiler crate is pure; all that touches the
 //! machine is here, and the command and the tests call it.
 
+mod brackets;
 pub mod compile;
 pub mod environment;
 pub mod error;

@@ -5,6 +5,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::brackets::overlays;
+use crate::compile::write_overlay;
 use crate::error::DriverError;
 use crate::flags::{Arch, ParseFlags};
 use crate::headers::Headers;
@@ -40,6 +42,11 @@ const NEWEST_ARCH: Arch = Arch { number: 90, suffix: Some('a') };
 pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8])) -> Result<(), DriverError> {
     let mut command = Command::new(&tools.clang.path);
     command.args(arguments(tools, request)?).args(["-Xclang", "-ast-dump=json"]);
+    let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
+    let texts = overlays(request.file, &request.flags.clang_args);
+    if !texts.is_empty() {
+        command.arg("-ivfsoverlay").arg(write_overlay(scratch.path(), &texts)?);
+    }
     let spawn_error = DriverError::spawn(&tools.clang.path);
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(spawn_error)?;

@@ -11,6 +11,7 @@ use cotangent::emit::{self, Dialect};
 use cotangent::source::{FileId, Span};
 use cotangent::{ir, lower};
 
+use crate::brackets::joined;
 use crate::compile::Overlay;
 use crate::error::{Blame, DriverError};
 use crate::flags::ParseFlags;
@@ -208,7 +209,9 @@ fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass) -> Result<Ast, Failur
     let mut ast = clang::read(&sieved?)?;
     for source in ast.sources.files.iter_mut() {
         // A name that is no file, such as `<built-in>`, stays without text.
-        source.text = fs::read_to_string(&*source.name).ok().map(Into::into);
+        let text = fs::read_to_string(&*source.name).ok();
+        // As Clang saw it.
+        source.text = text.map(|text| joined(&text).unwrap_or(text).into());
     }
     Ok(ast)
 }

@@ -220,7 +220,7 @@ kinds! {
     InitListExpr ImplicitValueInitExpr CXXThisExpr MaterializeTemporaryExpr ExprWithCleanups CXXBindTemporaryExpr
     CXXDefaultArgExpr CXXDefaultInitExpr LambdaExpr SubstNonTypeTemplateParmExpr ConstantExpr UnaryExprOrTypeTraitExpr
     CXXScalarValueInitExpr CXXNewExpr CXXDeleteExpr CXXThrowExpr PredefinedExpr UnresolvedLookupExpr
-    CXXUnresolvedConstructExpr OpaqueValueExpr
+    CXXUnresolvedConstructExpr OpaqueValueExpr PseudoObjectExpr
 
     CUDAGlobalAttr CUDADeviceAttr CUDAHostAttr CUDASharedAttr CUDAConstantAttr HIPManagedAttr CUDALaunchBoundsAttr
     AlignedAttr AnnotateAttr FullComment

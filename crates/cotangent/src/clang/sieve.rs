@@ -131,7 +131,8 @@ impl Sieve {
     }
 }
 
-/// Whether a declaration in that file may be asked for: everything but the standard library's and Clang's own headers.
+/// Whether a declaration in that file may be asked for: everything but the standard library's and Clang's own headers,
+/// and the bodies that a CUDA toolkit gives to its functions, which the tables of `rules` stand for.
 pub fn is_not_system(path: &str) -> bool {
     let is_system = path.starts_with("/usr/include/c++/")
         || path.starts_with("/usr/include/x86_64-linux-gnu/")
@@ -139,7 +140,17 @@ pub fn is_not_system(path: &str) -> bool {
         || path.contains("/lib/clang/")
         || path.contains("/lib/gcc/")
         || path.strip_prefix("/usr/include/").is_some_and(|rest| !rest.contains('/'));
-    !is_system
+    !is_system && !is_body_of_cuda(path)
+}
+
+/// `sm_20_atomic_functions.hpp` and its like.
+fn is_body_of_cuda(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_by_architecture =
+        name.starts_with("sm_") && (name.ends_with("_functions.hpp") || name.ends_with("_intrinsics.hpp"));
+    let others =
+        ["device_functions.hpp", "device_atomic_functions.hpp", "device_double_functions.hpp", "math_functions.hpp"];
+    is_by_architecture || others.contains(&name)
 }
 
 /// An empty declaration whose only purpose is to name the file that the next location is in.

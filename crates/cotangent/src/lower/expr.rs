@@ -62,7 +62,7 @@ impl<'a> Body<'_, 'a> {
                 Ok(Expr::new(ExprKind::Null, if ty.is_pointer() { ty } else { Type::pointer(Type::Void) }))
             }
             Kind::DeclRefExpr => self.name_value(node),
-            Kind::MemberExpr | Kind::ArraySubscriptExpr => {
+            Kind::MemberExpr | Kind::ArraySubscriptExpr | Kind::PseudoObjectExpr => {
                 if let Some(builtin) = builtin_variable(node) {
                     return Ok(builtin);
                 }
@@ -391,9 +391,15 @@ fn builtin_variable(node: &Node) -> Option<Expr> {
         let is_warp_size = node.data.referenced_decl.as_ref()?.name.as_deref() == Some("warpSize");
         return is_warp_size.then(|| Expr::new(ExprKind::Builtin(Builtin::WarpSize), Type::INT).at(node.span));
     }
-    let base = node.inner.first().filter(|_| node.kind == Kind::MemberExpr)?;
+    // In Clang's own headers the coordinates are properties: read by calling a member of the variable.
+    let member = match node.kind {
+        Kind::PseudoObjectExpr => node.inner.last()?.inner.first()?.inner.first()?,
+        _ => node,
+    };
+    let base = member.inner.first().filter(|_| member.kind == Kind::MemberExpr)?;
+    let base = if base.kind == Kind::OpaqueValueExpr { base.inner.first()? } else { base };
     let variable = base.data.referenced_decl.as_ref().filter(|_| base.kind == Kind::DeclRefExpr)?;
-    let axis = match node.name() {
+    let axis = match member.name().trim_start_matches("__fetch_builtin_") {
         "x" => Axis::X,
         "y" => Axis::Y,
         "z" => Axis::Z,
