@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::clang::{Ast, Kind, Node, types};
+use crate::clang::{Ast, Kind, Node, NodeId, types};
 use crate::source::{FileId, Span};
 
 /// A file of the program with its edits made.
@@ -18,13 +18,31 @@ pub struct EditedFile {
     pub text: String,
 }
 
+/// The program with its edits made.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Edited {
+    /// The files that differ from the user's.
+    pub files: Vec<EditedFile>,
+    /// Where printed kernels were wanted: the launches that run the user's own, and why.
+    pub kept: Vec<KeptLaunch>,
+}
+
+/// A launch that runs the user's own kernel although printed ones were wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeptLaunch {
+    /// Where it stands.
+    pub span: Span,
+    /// Why it was kept.
+    pub reason: String,
+}
+
 /// How launches are edited.
 #[derive(Clone, Copy)]
 pub enum Kernels<'p> {
     /// The user's own kernels run.
     Direct,
-    /// The printed ones run where there is one: names by which they are registered, by linker name.
-    Printed(&'p BTreeMap<String, String>),
+    /// The printed ones run where there is one: by linker name, the name by which it is registered, or why it is not.
+    Printed(&'p BTreeMap<String, Result<String, String>>),
 }
 
 /// Replaces a range of a file's text.
@@ -41,29 +59,39 @@ enum Form {
     Function,
     /// Whatever the call means there: template arguments are deduced or depend on the context.
     Call,
-    /// A printed kernel: its registered name and its type.
-    Printed(String, String),
+    /// A printed kernel: its registered name, and what gives its parameters' types.
+    Printed(String, Signature),
+    /// Not decided: the kernel depends on the arguments of the template around. Its instantiations decide.
+    Dependent,
+    /// The user's kernel, as [`Form::Call`], although printed ones were wanted.
+    Kept(String),
+}
+
+/// How a launch of a printed kernel knows the types that its arguments convert to.
+#[derive(Clone, PartialEq, Eq)]
+enum Signature {
+    /// From the user's kernel, whose name means one function.
+    OfName,
+    /// It is spelled.
+    Spelled(String),
 }
 
 /// Edits the files that were read. `main` gets the registration of device variables at its end.
-pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Vec<EditedFile> {
-    let mut collector = Collector {
-        ast,
-        kernels,
-        functions: HashMap::new(),
-        launches: BTreeMap::new(),
-        shared: BTreeMap::new(),
-        symbols: Vec::new(),
-        linker_names: HashMap::new(),
-    };
-    collector.count_functions(&ast.declarations);
+pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Edited {
+    let mut collector = Collector::new(ast, kernels);
+    collector.count_functions(&ast.declarations, "");
     for node in &ast.declarations {
         collector.visit(node, "", false, false);
     }
     let mut edits: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
+    let mut kept = Vec::new();
     for ((file, start), (end, form)) in &collector.launches {
         if let Some(text) = collector.text(*file) {
             edits.entry(*file).or_default().extend(launch_edits(text, *start, *end, form));
+        }
+        if let Form::Kept(reason) = form {
+            let span = Span { file: *file, start: *start as u32, end: *end as u32 };
+            kept.push(KeptLaunch { span, reason: reason.clone() });
         }
     }
     for ((file, start), (end, replacement)) in collector.shared {
@@ -79,7 +107,21 @@ pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Vec<EditedFile> {
         }
         files.push(EditedFile { file, text });
     }
-    files
+    Edited { files, kept }
+}
+
+/// The names of the device variables that [`edit`] registers.
+pub fn symbols(ast: &Ast) -> Vec<String> {
+    let mut collector = Collector::new(ast, Kernels::Direct);
+    ast.declarations.iter().for_each(|node| collector.visit(node, "", false, false));
+    collector.symbols
+}
+
+/// A function as a launch may name it.
+struct DeclaredFunction {
+    /// On the device.
+    linker_name: String,
+    is_global: bool,
 }
 
 struct Collector<'a, 'p> {
@@ -87,27 +129,43 @@ struct Collector<'a, 'p> {
     kernels: Kernels<'p>,
     /// How many functions have a name: an overloaded one has no single address.
     functions: HashMap<&'a str, HashSet<&'a str>>,
-    /// Linker names by Clang's id.
-    linker_names: HashMap<crate::clang::NodeId, &'a str>,
+    /// What is known of each function, by Clang's id.
+    declared: HashMap<NodeId, DeclaredFunction>,
     launches: BTreeMap<(FileId, usize), (usize, Form)>,
     shared: BTreeMap<(FileId, usize), (usize, String)>,
     symbols: Vec<String>,
 }
 
-impl<'a> Collector<'a, '_> {
+impl<'a, 'p> Collector<'a, 'p> {
+    fn new(ast: &'a Ast, kernels: Kernels<'p>) -> Self {
+        Collector {
+            ast,
+            kernels,
+            functions: HashMap::new(),
+            declared: HashMap::new(),
+            launches: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            symbols: Vec::new(),
+        }
+    }
+
     fn text(&self, file: FileId) -> Option<&'a str> {
         self.ast.sources.files.get(file)?.text.as_deref()
     }
 
-    fn count_functions(&mut self, nodes: &'a [Node]) {
+    fn count_functions(&mut self, nodes: &'a [Node], namespace: &'a str) {
         for node in nodes {
             if node.kind == Kind::FunctionDecl {
                 let linker_name = node.data.mangled_name.as_deref().unwrap_or(node.name());
                 self.functions.entry(node.name()).or_default().insert(linker_name);
-                self.linker_names.insert(node.id, linker_name);
+                let declared =
+                    DeclaredFunction { linker_name: device_linker_name(node), is_global: namespace.is_empty() };
+                self.declared.insert(node.id, declared);
             }
-            if matches!(node.kind, Kind::NamespaceDecl | Kind::LinkageSpecDecl | Kind::FunctionTemplateDecl) {
-                self.count_functions(&node.inner);
+            match node.kind {
+                Kind::NamespaceDecl => self.count_functions(&node.inner, node.name()),
+                Kind::LinkageSpecDecl | Kind::FunctionTemplateDecl => self.count_functions(&node.inner, namespace),
+                _ => {}
             }
         }
     }
@@ -145,26 +203,49 @@ impl<'a> Collector<'a, '_> {
         let callee = node.inner.first().and_then(find_name);
         let form = match callee {
             Some(name) => self.form(name, callee_text(text, start)),
-            None => Form::Call,
+            None => Form::Dependent,
         };
-        let known = self.launches.entry((span.file, start)).or_insert((end, form.clone()));
-        if known.1 != form {
-            // Instantiations of one text launch different kernels.
-            known.1 = Form::Call;
+        let different = self.kept("instantiations of its template launch different kernels");
+        let known = self.launches.entry((span.file, start)).or_insert((end, Form::Dependent));
+        if known.1 == Form::Dependent {
+            known.1 = form;
+        } else if form != Form::Dependent && known.1 != form {
+            known.1 = different;
         }
     }
 
     fn form(&self, name: &Node, callee: &str) -> Form {
-        let Some(reference) = &name.data.referenced_decl else { return Form::Call };
-        let linker_name = self.linker_names.get(&reference.id).copied();
-        if let Kernels::Printed(printed) = self.kernels
-            && let Some(registered) = linker_name.and_then(|linker_name| printed.get(linker_name))
-        {
-            return Form::Printed(registered.clone(), name.ty().to_owned());
-        }
+        let Some(reference) = &name.data.referenced_decl else { return Form::Dependent };
         let is_single =
             reference.name.as_deref().and_then(|name| self.functions.get(name)).is_some_and(|all| all.len() == 1);
-        if is_single && !callee.contains('<') { Form::Function } else { Form::Call }
+        let is_one_function = is_single && !callee.contains('<');
+        let direct = if is_one_function { Form::Function } else { Form::Call };
+        let Kernels::Printed(printed) = self.kernels else { return direct };
+        // A pointer to a kernel, or something else that only the running program knows.
+        let Some(declared) = self.declared.get(&reference.id) else {
+            return self.kept("which kernel it launches is known only when it runs");
+        };
+        let registered = match printed.get(&declared.linker_name) {
+            Some(Ok(registered)) => registered.clone(),
+            Some(Err(reason)) => return Form::Kept(reason.clone()),
+            None => return self.kept("its kernel was not found"),
+        };
+        let ty = name.ty();
+        if is_one_function {
+            Form::Printed(registered, Signature::OfName)
+        } else if is_writable(ty) && (declared.is_global || !names_a_record(ty)) {
+            Form::Printed(registered, Signature::Spelled(ty.to_owned()))
+        } else {
+            self.kept(&format!("the type of its kernel, `{ty}`, cannot be written there"))
+        }
+    }
+
+    /// A launch of the user's own kernel, for a reason that matters only where printed ones are wanted.
+    fn kept(&self, reason: &str) -> Form {
+        match self.kernels {
+            Kernels::Direct => Form::Call,
+            Kernels::Printed(_) => Form::Kept(reason.to_owned()),
+        }
     }
 
     fn dynamic_shared(&mut self, node: &'a Node, in_function: bool) {
@@ -225,10 +306,15 @@ fn launch_edits(text: &str, start: usize, end: usize, form: &Form) -> Vec<Edit> 
     let callee = &text[start..open];
     let head = match form {
         Form::Function => format!("::cotangent::launch({}", callee.trim_end()),
-        Form::Call => {
+        Form::Call | Form::Dependent | Form::Kept(_) => {
             format!("::cotangent::launch([&](auto&&... _arguments) {{ {}(_arguments...); }}", callee.trim_end())
         }
-        Form::Printed(name, ty) => format!("::cotangent::launch_printed<{}>(\"{name}\"", printed_type(ty)),
+        Form::Printed(name, Signature::OfName) => {
+            format!("::cotangent::launch_printed({}, \"{name}\"", callee.trim_end())
+        }
+        Form::Printed(name, Signature::Spelled(ty)) => {
+            format!("::cotangent::launch_printed<{}>(nullptr, \"{name}\"", printed_type(ty))
+        }
     };
     // Lines inside what is replaced stay, so that line numbers do.
     let lines: String = callee.chars().filter(|character| *character == '\n').collect();
@@ -309,23 +395,23 @@ fn registrations(symbols: &[String]) -> String {
     out
 }
 
-/// The kernels that a program launches: linker name and type, in the order of the text.
+/// The kernels that a program launches: their linker names on the device, in the order of the text. `ast` is the host's.
 pub fn launched_kernels(ast: &Ast) -> Vec<String> {
-    fn visit(node: &Node, names: &HashMap<crate::clang::NodeId, &str>, found: &mut Vec<String>) {
+    fn visit(node: &Node, names: &HashMap<NodeId, String>, found: &mut Vec<String>) {
         if node.kind == Kind::CUDAKernelCallExpr
             && let Some(reference) =
                 node.inner.first().and_then(find_name).and_then(|name| name.data.referenced_decl.as_ref())
             && let Some(linker_name) = names.get(&reference.id)
-            && !found.iter().any(|known| known == linker_name)
+            && !found.contains(linker_name)
         {
-            found.push((*linker_name).to_owned());
+            found.push(linker_name.clone());
         }
         node.inner.iter().for_each(|child| visit(child, names, found));
     }
-    fn collect<'a>(nodes: &'a [Node], names: &mut HashMap<crate::clang::NodeId, &'a str>) {
+    fn collect(nodes: &[Node], names: &mut HashMap<NodeId, String>) {
         for node in nodes {
-            if let Some(linker_name) = node.data.mangled_name.as_deref().filter(|_| node.kind == Kind::FunctionDecl) {
-                names.insert(node.id, linker_name);
+            if node.kind == Kind::FunctionDecl && node.data.mangled_name.is_some() {
+                names.insert(node.id, device_linker_name(node));
             }
             collect(&node.inner, names);
         }
@@ -337,9 +423,44 @@ pub fn launched_kernels(ast: &Ast) -> Vec<String> {
     found
 }
 
+/// The linker name that a function has on the device. The host's name of a kernel is that of the function which
+/// launches it, marked in front of the kernel's name.
+fn device_linker_name(node: &Node) -> String {
+    const MARK: &str = "__device_stub__";
+    let (linker_name, name) = (node.data.mangled_name.as_deref().unwrap_or(node.name()), node.name());
+    let on_host = format!("{}{MARK}{name}", MARK.len() + name.len());
+    let on_device = format!("{}{name}", name.len());
+    match linker_name.strip_prefix(MARK) {
+        Some(plain) => plain.to_owned(),
+        None => linker_name.replacen(&on_host, &on_device, 1),
+    }
+}
+
 /// Whether a type's spelling can be written in the user's text again; a lambda's cannot.
 pub fn is_writable(ty: &str) -> bool {
     types::parse(ty).is_some() && !ty.contains("(lambda") && !ty.contains("(unnamed") && !ty.contains("(anonymous")
+}
+
+/// Whether a type mentions more than what C++ has of itself: a name that means something only in its own scope.
+fn names_a_record(ty: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "void",
+        "bool",
+        "char",
+        "short",
+        "int",
+        "long",
+        "float",
+        "double",
+        "signed",
+        "unsigned",
+        "const",
+        "volatile",
+        "__restrict",
+        "size_t",
+    ];
+    let words = ty.split(|character: char| !character.is_alphanumeric() && character != '_');
+    words.filter(|word| !word.is_empty()).any(|word| !WORDS.contains(&word))
 }
 
 #[cfg(test)]
@@ -359,8 +480,12 @@ mod tests {
             "::cotangent::launch([&](auto&&... _arguments) { k<float>(_arguments...); }, f(\">>>\"), b /* >>> */, 0, s)(x, y);"
         );
         assert_eq!(
-            launch("k<<<1, 2>>>(x);", Form::Printed("k".into(), "void (float *__restrict)".into())),
-            "::cotangent::launch_printed<void (float *)>(\"k\", 1, 2)(x);"
+            launch("k<<<1, 2>>>(x);", Form::Printed("k".into(), Signature::Spelled("void (float *__restrict)".into()))),
+            "::cotangent::launch_printed<void (float *)>(nullptr, \"k\", 1, 2)(x);"
+        );
+        assert_eq!(
+            launch("k<<<1, 2>>>(x);", Form::Printed("geo::k".into(), Signature::OfName)),
+            "::cotangent::launch_printed(k, \"geo::k\", 1, 2)(x);"
         );
     }
 

@@ -163,12 +163,25 @@ ThreadLaunch<Kernel, false> launch_coroutines(Kernel kernel, dim3 grid, dim3 blo
   return {kernel, {grid, block, shared, stream, site}};
 }
 
-// A `__device__`, `__constant__` or `__managed__` variable, made known to the runtime.
+// A `__device__`, `__constant__` or `__managed__` variable, made known to the runtime and, by its name, to other parts
+// of the program.
 struct Symbol {
+  const void* address;
+  size_t bytes;
+  const char* name;
+  const Symbol* next;
+
   template <class T>
-  Symbol(const T* address, size_t bytes, const char* name, uint32_t space = COTANGENT_SPACE_DEVICE) {
+  Symbol(const T* variable, size_t variable_bytes, const char* variable_name, uint32_t space = COTANGENT_SPACE_DEVICE)
+      : address(variable), bytes(variable_bytes), name(variable_name), next(all) {
+    all = this;
     if (api != nullptr) api->symbol(address, bytes, name, space);
   }
+
+  Symbol(const Symbol&) = delete;
+
+  // The last one; the others follow. Defined in support.cpp.
+  static const Symbol* all;
 };
 
 }  // namespace cotangent

@@ -3,7 +3,9 @@
 #include "cotangent/cpu.hpp"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Nothing in this file is the user's.
 #pragma clang attribute push(__attribute__((disable_sanitizer_instrumentation)), apply_to = function)
@@ -39,6 +41,43 @@ void assertion_failed(const char* expression, const char* file, unsigned line, c
   if (api != nullptr) api->assert_failed(expression, file, line, function);
   // Still here: this is host code.
   __assert_fail(expression, file, line, function);
+}
+
+// Constant-initialised, so that they are there before the first static constructor registers something.
+const Symbol* Symbol::all = nullptr;
+static const PrintedKernel* printed_kernels = nullptr;
+
+void PrintedKernel::add() {
+  next = printed_kernels;
+  printed_kernels = this;
+}
+
+template <class Entry>
+static const Entry* find(const Entry* entry, const char* name) {
+  while (entry != nullptr && strcmp(entry->name, name) != 0) entry = entry->next;
+  return entry;
+}
+
+[[noreturn]] static void stop(const char* what, const char* name, const char* problem) {
+  fprintf(stderr, "cotangent: %s `%s` %s\n", what, name, problem);
+  abort();
+}
+
+void run_printed(const char* name, const Configuration& configuration, void* const* arguments, const size_t* sizes,
+                 size_t count) {
+  const PrintedKernel* kernel = find(printed_kernels, name);
+  if (kernel == nullptr) stop("the printed kernel", name, "is launched before it is registered");
+  if (kernel->count != count || memcmp(kernel->sizes, sizes, count * sizeof(size_t)) != 0) {
+    stop("the printed kernel", name, "has parameters of other sizes than the user's");
+  }
+  kernel->call(kernel->launcher, configuration, arguments);
+}
+
+void* find_symbol(const char* name, size_t bytes) {
+  const Symbol* symbol = find(Symbol::all, name);
+  if (symbol == nullptr) stop("the device variable", name, "is used by a printed kernel, but nothing registers it");
+  if (symbol->bytes != bytes) stop("the device variable", name, "has another size in the printed kernels");
+  return const_cast<void*>(symbol->address);
 }
 
 // The runtime's table is there before the program's own static constructors run, because they may

@@ -74,6 +74,10 @@ pub fn emit(module: &Module, dialect: Dialect) -> String {
         sections.begin(Kind::Definition, namespace_of(&function.name));
         function::definition(&program, &mut sections.lines, id);
     }
+    for registration in function::registrations(&program) {
+        sections.begin(Kind::Variable, "");
+        sections.lines.line(&registration);
+    }
     sections.finish()
 }
 
