@@ -82,6 +82,8 @@ pub struct Data {
     pub has_var: bool,
     /// Written by Clang, not by the user.
     pub is_implicit: bool,
+    /// The same, of an attribute.
+    pub implicit: bool,
     /// `default` or nothing.
     pub explicitly_defaulted: Option<Arc<str>>,
     /// The signature of the constructor that is called.
@@ -218,7 +220,7 @@ kinds! {
     CXXUnresolvedConstructExpr OpaqueValueExpr
 
     CUDAGlobalAttr CUDADeviceAttr CUDAHostAttr CUDASharedAttr CUDAConstantAttr HIPManagedAttr CUDALaunchBoundsAttr
-    AlignedAttr FullComment
+    AlignedAttr AnnotateAttr FullComment
 }
 
 impl Node {
@@ -250,6 +252,11 @@ impl Node {
     /// Whether it has a child of that kind.
     pub fn has(&self, kind: Kind) -> bool {
         self.child(kind).is_some()
+    }
+
+    /// Whether it has an attribute of that kind that the user wrote.
+    pub fn has_written(&self, kind: Kind) -> bool {
+        self.children(kind).any(|attribute| !attribute.data.implicit)
     }
 
     /// Whether the expression names a place rather than a value.

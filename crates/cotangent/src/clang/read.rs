@@ -100,6 +100,17 @@ impl Files {
     }
 }
 
+/// The linker name of a kernel on the device. On the host it is that of a stub: `_Z19__device_stub__sizei` for `_Z4sizei`.
+fn device_linker_name(name: Arc<str>) -> Arc<str> {
+    const STUB: &str = "__device_stub__";
+    let Some((before, after)) = name.split_once(STUB) else { return name };
+    let head = before.trim_end_matches(|last: char| last.is_ascii_digit());
+    match before[head.len()..].parse::<usize>().ok().and_then(|length| length.checked_sub(STUB.len())) {
+        Some(length) => format!("{head}{length}{after}").into(),
+        None => name,
+    }
+}
+
 fn convert(node: clang_ast::Node<Data>, files: &mut Files) -> Node {
     let mut data = Box::new(node.kind);
     let (mut span, mut spelling) = (Span::NONE, None);
@@ -118,8 +129,25 @@ fn convert(node: clang_ast::Node<Data>, files: &mut Files) -> Node {
     {
         span = files.span(&at, &at);
     }
+    data.mangled_name = data.mangled_name.take().map(device_linker_name);
     let filler = std::mem::take(&mut data.raw_filler);
     data.array_filler = filler.into_iter().map(|node| convert(node, files)).collect();
     let inner = node.inner.into_iter().map(|node| convert(node, files)).collect();
     Node { id: node.id, kind: data.kind, span, spelling, data, inner }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_has_one_name_in_both_passes() {
+        for (host, device) in [
+            ("_Z20__device_stub__saxpyif", "_Z5saxpyif"),
+            ("_ZN3geo20__device_stub__scaleILi16EEEvPf", "_ZN3geo5scaleILi16EEEvPf"),
+            ("_Z3foov", "_Z3foov"),
+        ] {
+            assert_eq!(&*device_linker_name(host.into()), device);
+        }
+    }
 }

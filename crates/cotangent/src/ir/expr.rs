@@ -94,7 +94,8 @@ pub enum ExprKind {
     /// The operand converted to the expression's type.
     ///
     /// # Valid when
-    /// Between arithmetic types, between pointers, between pointers and integers, or a record to itself.
+    /// Between arithmetic types, between pointers, between pointers and integers, an integer to an opaque type (an
+    /// enumeration of CUDA's), or a record to itself.
     /// # Adjoint
     /// Between floats: the same conversion of the adjoint. To an integer: none.
     Cast(Box<Expr>),

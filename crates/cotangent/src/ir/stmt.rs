@@ -64,7 +64,8 @@ pub enum StmtKind {
     ///
     /// # Valid when
     /// The counter is a local of arithmetic or pointer type declared by this statement alone, never assigned in the
-    /// body and never pointed to for a store; `from` and `to` have its type.
+    /// body and never pointed to for a store; `from` has its type. `to` has it too, or both are arithmetic: then the
+    /// counter is converted to the type of `to` and compared there.
     /// `to` and `by` may use the counter. The test is a comparison. The step is `Add`, `Subtract`, `Multiply`,
     /// `Divide`, `ShiftLeft` or `ShiftRight`, or `Offset` for a pointer.
     /// # Adjoint

@@ -203,6 +203,16 @@ impl Type {
         }))
     }
 
+    /// The type without `__restrict__`, which is a promise about a variable and no part of its value: types that
+    /// differ only there are the same wherever types must agree.
+    pub fn unrestricted(&self) -> Type {
+        let mut ty = self.clone();
+        if let Type::Pointer(pointer) = &mut ty {
+            pointer.is_restrict = false;
+        }
+        ty
+    }
+
     /// What a pointer or reference points to.
     pub fn pointee(&self) -> Option<&Type> {
         match self {

@@ -28,10 +28,12 @@ impl<'a> Body<'_, 'a> {
     /// The call that an expression is, if it becomes a statement with a result.
     pub(super) fn as_call(&mut self, node: &'a Node) -> Lowered<Option<&'a Node>> {
         match node.kind {
-            Kind::ExprWithCleanups | Kind::ParenExpr | Kind::CXXBindTemporaryExpr => match node.inner.first() {
-                Some(inner) => self.as_call(inner),
-                None => Ok(None),
-            },
+            Kind::ExprWithCleanups | Kind::ParenExpr | Kind::CXXBindTemporaryExpr | Kind::MaterializeTemporaryExpr => {
+                match node.inner.first() {
+                    Some(inner) => self.as_call(inner),
+                    None => Ok(None),
+                }
+            }
             Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr if !node.is_glvalue() => {
                 let callee = self.callee(node)?;
                 let is_statement = match callee {
@@ -54,11 +56,26 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
+    /// The call that an expression is, if it becomes a statement whose result is a reference.
+    pub(super) fn as_reference_call(&mut self, node: &'a Node) -> Lowered<Option<&'a Node>> {
+        let is_call = matches!(node.kind, Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr);
+        if !(is_call && node.is_glvalue()) {
+            return Ok(None);
+        }
+        let callee = self.callee(node)?;
+        let is_statement = matches!(callee, Callee::Function { definition, .. } if accessor(definition).is_none());
+        Ok(is_statement.then_some(node))
+    }
+
     /// The type of a call's result.
     pub(super) fn call_type(&mut self, node: &'a Node) -> Lowered<Type> {
         let mut ty = self.context.node_type(self.pass, node)?;
         if node.is_glvalue() {
+            let is_const = parse(node.ty()).is_some_and(|spelled| spelled.is_const());
             ty = Type::reference(ty);
+            if let Type::Pointer(pointer) = &mut ty {
+                pointer.is_const = is_const;
+            }
         }
         Ok(ty)
     }
@@ -269,7 +286,7 @@ impl<'a> Body<'_, 'a> {
                 Expr::new(ExprKind::AddressOf(place), ty).at(node.span)
             } else {
                 let value = self.value(node)?;
-                convert(value, unrestricted(ty))
+                convert(value, ty)
             };
             self.protect(before, &mut args);
             args.push(arg);
@@ -291,7 +308,7 @@ impl<'a> Body<'_, 'a> {
                 let mut converted = Vec::new();
                 for (position, arg) in args.into_iter().enumerate() {
                     let param = match params.get(position) {
-                        Some(spelled) => unrestricted(self.context.spelled_type(self.pass, spelled, node.span)?),
+                        Some(spelled) => self.context.spelled_type(self.pass, spelled, node.span)?,
                         None => arg.ty.clone(),
                     };
                     if param.is_pointer() && !param.is_reference() {
@@ -338,16 +355,8 @@ fn parameter_types(node: &Node) -> Vec<Spelled> {
     }
 }
 
-/// The type of a parameter's value: `__restrict__` is a promise about the variable.
-pub(super) fn unrestricted(mut ty: Type) -> Type {
-    if let Type::Pointer(pointer) = &mut ty {
-        pointer.is_restrict = false;
-    }
-    ty
-}
-
 /// The place that a function returns a reference to, if that is all it does.
-fn accessor(definition: &Node) -> Option<&Node> {
+pub(super) fn accessor(definition: &Node) -> Option<&Node> {
     let body = definition.child(Kind::CompoundStmt)?;
     let [only] = body.inner.as_slice() else { return None };
     let returned = only.inner.first().filter(|_| only.kind == Kind::ReturnStmt)?;

@@ -4,6 +4,7 @@ use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use crate::clang::Node;
+use crate::clang::types::{Spelled, parse};
 use crate::diagnostic;
 use crate::ir::{BinaryOp, Expr, ExprKind, Place, PlaceKind, Type};
 
@@ -27,12 +28,12 @@ impl<'a> Body<'_, 'a> {
                 Ok(if ty.is_pointer() { convert(value, ty) } else { value })
             }
             "ArrayToPointerDecay" => {
-                let ty = self.context.node_type(self.pass, node)?;
                 let array = self.place(operand)?;
                 if !matches!(array.ty, Type::Array(..)) {
                     return broken(node.span, "an array that is none");
                 }
                 let first = array.index(Expr::int(0));
+                let ty = pointer_like(node.ty(), first.ty.clone());
                 Ok(self.address(first, ty))
             }
             "NullToPointer" => {
@@ -131,10 +132,20 @@ impl<'a> Body<'_, 'a> {
         let span = place.span;
         if let PlaceKind::Element(pointer, index) = &place.kind
             && index.is_zero()
-            && pointer.ty == ty
+            && pointer.ty.unrestricted() == ty.unrestricted()
         {
             return (**pointer).clone();
         }
         Expr::new(ExprKind::AddressOf(place), ty).at(span)
     }
+}
+
+/// A pointer to a type, `const` and `volatile` as the spelling of a pointer type says.
+pub(super) fn pointer_like(spelling: &str, pointee: Type) -> Type {
+    let mut ty = Type::pointer(pointee);
+    if let (Type::Pointer(pointer), Some(Spelled::Pointer { pointee, .. })) = (&mut ty, parse(spelling)) {
+        pointer.is_const = pointee.is_const();
+        pointer.is_volatile = pointee.is_volatile();
+    }
+    ty
 }

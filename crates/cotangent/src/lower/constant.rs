@@ -47,7 +47,7 @@ pub(super) fn constant_value(node: &Node) -> Option<i128> {
 
 /// A conversion, done now if the operand is a literal.
 pub(super) fn convert(operand: Expr, ty: Type) -> Expr {
-    if operand.ty == ty {
+    if operand.ty == ty || operand.ty.unrestricted() == ty.unrestricted() {
         return operand;
     }
     let span = operand.span;

@@ -39,6 +39,11 @@ impl<'a> Body<'_, 'a> {
                 "a string",
                 "strings may be given to `printf` only",
             ),
+            _ if ty.is_pointer() && node.is_glvalue() => {
+                // A member that is a reference is a pointer in the record.
+                let place = self.place(node)?;
+                Ok(Some(self.address(place, ty.clone())))
+            }
             _ => {
                 let value = self.value(node)?;
                 Ok(Some(convert(value, ty.clone())))

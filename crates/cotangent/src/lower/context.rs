@@ -53,6 +53,10 @@ pub(super) struct Context<'a> {
     pub(super) captures: HashMap<(Pass, NodeId), Vec<Capture>>,
     /// The lambda that a spelling means, where several instantiations of a template share it: the last one met.
     pub(super) lambdas: HashMap<(Pass, String), NodeId>,
+    /// The namespaces and records around what is being lowered, with a trailing `::`: names in types start there.
+    pub(super) scope: String,
+    /// How many types are being looked up inside one another.
+    pub(super) type_depth: usize,
     /// Names outside functions that are taken.
     pub(super) taken: HashSet<Name>,
     diagnostics: Vec<Diagnostic>,
@@ -80,6 +84,8 @@ impl<'a> Context<'a> {
             globals: HashMap::new(),
             captures: HashMap::new(),
             lambdas: HashMap::new(),
+            scope: String::new(),
+            type_depth: 0,
             taken: HashSet::new(),
             diagnostics: Vec::new(),
         }

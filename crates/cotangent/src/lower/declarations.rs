@@ -25,6 +25,8 @@ pub(super) struct Declarations<'a> {
     records: HashMap<String, Vec<NodeId>>,
     /// Instantiations of class templates, by the spelling without arguments.
     specializations: HashMap<String, Vec<NodeId>>,
+    /// What typedefs stand for, by the spelling that types use.
+    aliases: HashMap<String, &'a str>,
     /// Enumerations, by the spelling that types use.
     enumerations: HashMap<String, NodeId>,
     /// Values of enumerators.
@@ -57,6 +59,7 @@ impl<'a> Declarations<'a> {
             definitions: HashMap::new(),
             records: HashMap::new(),
             specializations: HashMap::new(),
+            aliases: HashMap::new(),
             enumerations: HashMap::new(),
             enumerators: HashMap::new(),
             fields: HashMap::new(),
@@ -95,9 +98,25 @@ impl<'a> Declarations<'a> {
         self.records.get(spelling).map_or(&[], Vec::as_slice)
     }
 
+    /// The full name of the only type whose last name this is.
+    pub(super) fn unique_full_name(&self, name: &str) -> Option<String> {
+        // Arguments of templates are compared later, and more loosely.
+        let (base, arguments) = name.split_at(name.find('<').unwrap_or(name.len()));
+        let ending = format!("::{base}");
+        let plain = self.records.keys().chain(self.enumerations.keys()).chain(self.aliases.keys());
+        let mut names = plain.chain(self.specializations.keys());
+        let found = names.find(|full| full.ends_with(&ending))?;
+        names.all(|full| full == found || !full.ends_with(&ending)).then(|| format!("{found}{arguments}"))
+    }
+
     /// The instantiations of a class template.
     pub(super) fn specializations(&self, template: &str) -> &[NodeId] {
         self.specializations.get(template).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a typedef stands for.
+    pub(super) fn alias(&self, spelling: &str) -> Option<&'a str> {
+        self.aliases.get(spelling).copied()
     }
 
     /// The enumeration that types spell like this.
@@ -126,7 +145,7 @@ impl<'a> Declarations<'a> {
     }
 
     /// The scope of a declaration.
-    pub(super) fn scope(&self, declared: Declared<'a>) -> &Scope {
+    pub(super) fn scope(&self, declared: Declared<'_>) -> &Scope {
         &self.scopes[declared.scope]
     }
 
@@ -162,6 +181,15 @@ impl<'a> Declarations<'a> {
             | Kind::CXXConstructorDecl
             | Kind::CXXDestructorDecl
             | Kind::CXXConversionDecl => self.visit_function(node, scope, record, in_pattern),
+            Kind::TypedefDecl | Kind::TypeAliasDecl if !in_pattern => {
+                let full = format!("{}{}", self.scopes[scope].spelling, node.name());
+                // `typedef struct A A;` says nothing.
+                let target =
+                    node.ty().trim_start_matches("struct ").trim_start_matches("union ").trim_start_matches("enum ");
+                if target != node.name() && target != full {
+                    self.aliases.insert(full, node.ty());
+                }
+            }
             Kind::LambdaExpr => {
                 if let Some(record) = node.child(Kind::CXXRecordDecl) {
                     self.lambdas.insert(record.id, node);

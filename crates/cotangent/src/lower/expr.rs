@@ -1,5 +1,6 @@
 //! Expressions: their values, and their effects as statements.
 
+use super::cast::pointer_like;
 use super::constant::{constant_value, convert, negate, rounded};
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::{Binding, Body};
@@ -229,7 +230,7 @@ impl<'a> Body<'_, 'a> {
             "*" => self.place(node).map(Expr::load),
             "&" => {
                 let place = self.place(operand)?;
-                let ty = self.context.node_type(self.pass, node)?;
+                let ty = pointer_like(node.ty(), place.ty.clone());
                 Ok(self.address(place, ty))
             }
             "++" | "--" if node.data.is_postfix => {
@@ -282,7 +283,7 @@ impl<'a> Body<'_, 'a> {
         let expr = match (op, left.ty.is_pointer(), right.ty.is_pointer()) {
             (BinaryOp::Add, true, false) => Expr::binary(BinaryOp::Offset, left, right),
             (BinaryOp::Add, false, true) => Expr::binary(BinaryOp::Offset, right, left),
-            (BinaryOp::Subtract, true, false) => Expr::binary(BinaryOp::Offset, left, negate(right)),
+            (BinaryOp::Subtract, true, false) => Expr::binary(BinaryOp::Offset, left, negate(signed(right))),
             (BinaryOp::Subtract, true, true) => Expr::binary(BinaryOp::Distance, left, right),
             (_, true, false) if op.is_comparison() => {
                 let right = convert(right, left.ty.clone());
@@ -412,6 +413,14 @@ pub(super) fn builtin_vector(name: &str) -> Option<fn(crate::ir::Axis) -> crate:
         "gridDim" => Builtin::GridDim,
         _ => return None,
     })
+}
+
+/// An integer in a type that holds its negative.
+fn signed(value: Expr) -> Expr {
+    match value.ty {
+        Type::Int(kind) if kind.is_signed() => value,
+        _ => convert(value, Type::LONG),
+    }
 }
 
 /// The floating constant of a type.

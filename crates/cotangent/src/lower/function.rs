@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::context::{Capture, Context, Lowered, Pass, Problem, Progress, broken, problem, problem_with_help};
 use super::declarations::{Declared, template_arguments};
-use super::names::{first_free, identifier, is_reserved, operator_word};
+use super::names::{first_free, identifier, is_reserved, operator_word, word_for};
+use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::index::IdVec;
@@ -99,6 +100,14 @@ impl<'a> Context<'a> {
         let Some(declared) = self.declarations(pass).get(id) else {
             return broken(Span::NONE, "a function that it does not declare");
         };
+        let scope = self.declarations(pass).scope(declared).spelling.clone();
+        let outer = std::mem::replace(&mut self.scope, scope);
+        let result = self.lower_in_scope(pass, id, declared);
+        self.scope = outer;
+        result
+    }
+
+    fn lower_in_scope(&mut self, pass: Pass, id: NodeId, declared: Declared<'a>) -> Lowered<FunctionId> {
         let node = declared.node;
         let captures = self.captures.get(&(pass, id)).cloned();
         let name = self.function_name(pass, declared)?;
@@ -133,14 +142,13 @@ impl<'a> Context<'a> {
             base = format!("{short}_{base}");
         }
         for argument in template_arguments(node) {
-            let argument = if argument.starts_with("(lambda") { "lambda".to_owned() } else { identifier(&argument) };
-            base = format!("{base}_{}", argument.trim_start_matches('_'));
+            base = format!("{base}_{}", word_for(&argument));
         }
         let wanted = format!("{namespaces}{base}");
         let is_taken = self.taken.contains(wanted.as_str()) || is_reserved(&base);
         if is_free_operator || is_taken {
             // An overload: its parameters tell it apart.
-            let params: Vec<String> = node.children(Kind::ParmVarDecl).map(|param| short_type(param.ty())).collect();
+            let params: Vec<String> = node.children(Kind::ParmVarDecl).map(|param| word_for(param.ty())).collect();
             return Ok(self.claim(&format!("{wanted}_{}", params.join("_"))));
         }
         Ok(self.claim(&wanted))
@@ -200,10 +208,15 @@ impl<'c, 'a> Body<'c, 'a> {
         if node.kind == Kind::CXXConstructorDecl {
             return Ok(Type::Void);
         }
-        match crate::clang::types::parse(node.ty()) {
-            Some(crate::clang::types::Spelled::Function { result, .. }) => {
-                self.context.spelled_type(self.pass, &result, node.span)
-            }
+        match parse(node.ty()) {
+            Some(Spelled::Function { result, .. }) => match &*result {
+                // `auto f() -> decltype(…)`: what it returns has the type.
+                Spelled::Named(named) if named.name == "auto" => match returned(node) {
+                    Some(value) => self.context.node_type(self.pass, value),
+                    None => Ok(Type::Void),
+                },
+                _ => self.context.spelled_type(self.pass, &result, node.span),
+            },
             _ => broken(node.span, "a function whose type is none"),
         }
     }
@@ -244,17 +257,13 @@ impl<'c, 'a> Body<'c, 'a> {
 
     /// A new local that only lowering knows; it is named when the function is complete.
     pub(super) fn new_temporary(&mut self, ty: Type) -> LocalId {
+        let ty = ty.unrestricted();
         self.locals.push(Local { name: "".into(), ty, storage: Storage::Private, span: self.span })
     }
 
     /// The place of a local: what it holds, for a reference the pointer itself.
     pub(super) fn local_place(&self, local: LocalId) -> Place {
-        let mut ty = self.locals[local].ty.clone();
-        if let Type::Pointer(pointer) = &mut ty {
-            // `__restrict__` is a promise about the variable, not a part of its value.
-            pointer.is_restrict = false;
-        }
-        Place::local(local, ty).at(self.span)
+        Place::local(local, self.locals[local].ty.clone()).at(self.span)
     }
 
     /// A temporary that holds a value from here on; a constant stays itself.
@@ -281,6 +290,15 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 }
 
+/// The first value that a function returns.
+fn returned(node: &Node) -> Option<&Node> {
+    match node.kind {
+        Kind::ReturnStmt => node.inner.first(),
+        Kind::LambdaExpr => None,
+        _ => node.inner.iter().find_map(returned),
+    }
+}
+
 /// Names the locals without a name, in the order of their declaration.
 fn name_temporaries(locals: &mut IdVec<LocalId, Local>) {
     let taken: HashSet<Name> = locals.iter().map(|local| local.name.clone()).collect();
@@ -301,10 +319,4 @@ fn launch_bounds(attribute: &Node) -> Option<LaunchBounds> {
 /// Whether a member function's type ends in `const`.
 fn is_const_member(ty: &str) -> bool {
     ty.rsplit(')').next().is_some_and(|qualifiers| qualifiers.split_whitespace().any(|word| word == "const"))
-}
-
-/// A parameter's type as a part of a name.
-fn short_type(ty: &str) -> String {
-    let plain = ty.replace("const ", "").replace(['&', '*'], " ");
-    identifier(plain.trim()).trim_start_matches('_').to_owned()
 }

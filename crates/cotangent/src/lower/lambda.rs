@@ -35,7 +35,9 @@ impl<'a> Context<'a> {
         for method in methods(record, "operator()") {
             self.captures.insert((pass, method.id), captures.clone());
         }
-        self.add_record(pass, id, "lambda", fields, record)
+        let added = self.add_record(pass, id, "lambda", record);
+        self.module.records[added].fields = fields;
+        Ok(added)
     }
 }
 

@@ -64,6 +64,17 @@ pub(super) fn identifier(text: &str) -> String {
     if trimmed.is_empty() || starts_with_digit { format!("_{trimmed}") } else { trimmed.to_owned() }
 }
 
+/// A type or template argument as a part of a name: without scopes and qualifiers; lambdas are all alike.
+pub(super) fn word_for(argument: &str) -> String {
+    if argument.contains("(lambda") {
+        return "lambda".to_owned();
+    }
+    let plain = argument.replace("const ", "").replace(['&', '*'], " ");
+    let (base, rest) = plain.split_at(plain.find('<').unwrap_or(plain.len()));
+    let base = base.rsplit("::").next().unwrap_or(base);
+    identifier(format!("{base}{rest}").trim()).trim_start_matches('_').to_owned()
+}
+
 /// The wanted name, or the first of `name_1`, `name_2`, … that is not taken.
 pub(super) fn first_free(wanted: &str, is_taken: impl Fn(&str) -> bool) -> Name {
     if !is_taken(wanted) {
@@ -108,6 +119,8 @@ mod tests {
         assert_eq!(identifier("(lambda at a.cu:3:4)"), "lambda_at_a_cu_3_4");
         assert_eq!(identifier("-1"), "m1");
         assert_eq!(identifier("3"), "_3");
+        assert_eq!(word_for("const geo::Vec<float, 3> &"), "Vec_float_3");
+        assert_eq!(word_for("(lambda at a.cu:3:4)"), "lambda");
         assert_eq!(operator_word("operator+").as_deref(), Some("add"));
         assert_eq!(operator_word("operator float").as_deref(), Some("to_float"));
         assert_eq!(operator_word("plus"), None);

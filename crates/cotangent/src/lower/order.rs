@@ -161,12 +161,11 @@ impl Order<'_> {
         match ty {
             Type::Record(id) if !self.records.numbers.contains_key(id) => {
                 let module = self.module;
-                for field in &module.records[*id].fields {
-                    self.ty(&field.ty);
-                }
-                if !self.records.numbers.contains_key(id) {
-                    self.records.add(*id);
-                }
+                let fields = &module.records[*id].fields;
+                // What it contains comes before it, what it points to may come after.
+                fields.iter().filter(|field| !field.ty.is_pointer()).for_each(|field| self.ty(&field.ty));
+                self.records.add(*id);
+                fields.iter().filter(|field| field.ty.is_pointer()).for_each(|field| self.ty(&field.ty));
             }
             Type::Pointer(pointer) => self.ty(&pointer.pointee),
             Type::Array(element, _) => self.ty(element),

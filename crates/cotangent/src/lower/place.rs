@@ -173,12 +173,15 @@ impl<'a> Body<'_, 'a> {
         let members = scope.spelling.strip_prefix(&*scope.namespaces).unwrap_or(&scope.spelling);
         let wanted =
             format!("{}{}", scope.namespaces, super::names::identifier(&format!("{members}{}", variable.name())));
-        let ty = self.context.node_type(self.pass, variable)?;
-        let storage = if variable.has(Kind::CUDAConstantAttr) {
+        let outer = std::mem::replace(&mut self.context.scope, scope.spelling.clone());
+        let ty = self.context.node_type(self.pass, variable);
+        self.context.scope = outer;
+        let ty = ty?;
+        let storage = if variable.has_written(Kind::CUDAConstantAttr) {
             GlobalStorage::Constant
-        } else if variable.has(Kind::HIPManagedAttr) {
+        } else if variable.has(Kind::HIPManagedAttr) || variable.has(Kind::AnnotateAttr) {
             GlobalStorage::Managed
-        } else if variable.has(Kind::CUDADeviceAttr) && !variable.data.constexpr {
+        } else if variable.has_written(Kind::CUDADeviceAttr) && !variable.data.constexpr {
             GlobalStorage::Device
         } else if super::stmt::is_constant(variable) {
             GlobalStorage::Constexpr

@@ -1,7 +1,7 @@
 //! Finds the function that a request means.
 
 use super::context::{Context, Pass, Problem};
-use super::declarations::{Declarations, template_arguments};
+use super::declarations::{Declarations, Declared, template_arguments};
 use crate::clang::{Ast, Kind, Node, NodeId};
 use crate::diagnostic::{self, Diagnostic};
 use crate::ir::Name;
@@ -87,7 +87,7 @@ fn matching(declarations: &Declarations<'_>, request: &Request<'_>, wanted: impl
         if let Some(linker_name) = request.name.strip_prefix('@') {
             return node.data.mangled_name.as_deref() == Some(linker_name) && wanted(node);
         }
-        let full = format!("{}{}", declarations.scope(declared).spelling, node.name());
+        let full = qualified(declarations, declared);
         let has_name = full == request.name || full.ends_with(&format!("::{}", request.name));
         let has_arguments = request.arguments.as_ref().is_none_or(|arguments| {
             let own: Vec<String> = template_arguments(node).iter().map(|argument| squeeze(argument)).collect();
@@ -97,7 +97,16 @@ fn matching(declarations: &Declarations<'_>, request: &Request<'_>, wanted: impl
         let is_plain = matches!(node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl);
         has_name && has_arguments && has_params && is_plain && wanted(node)
     };
-    declarations.functions.iter().filter(matches).copied().collect()
+    let found: Vec<NodeId> = declarations.functions.iter().filter(matches).copied().collect();
+    // `area` means the function of that name rather than members of that name.
+    let is_exact =
+        |id: &&NodeId| declarations.get(**id).is_some_and(|declared| qualified(declarations, declared) == request.name);
+    let exact: Vec<NodeId> = found.iter().filter(is_exact).copied().collect();
+    if exact.is_empty() { found } else { exact }
+}
+
+fn qualified(declarations: &Declarations<'_>, declared: Declared<'_>) -> String {
+    format!("{}{}", declarations.scope(declared).spelling, declared.node.name())
 }
 
 fn parse(text: &str) -> Request<'_> {

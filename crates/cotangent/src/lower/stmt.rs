@@ -159,6 +159,15 @@ impl<'a> Body<'_, 'a> {
             let pointee = ty.pointee().cloned().unwrap_or(Type::Void);
             return self.initialized_variable(node, pointee, value);
         }
+        if let Some(call) = self.as_reference_call(init)?
+            && self.call_type(call)? == ty
+        {
+            let prepared = self.prepare_call(call)?;
+            let local = self.bind_local(node, ty);
+            self.emit(StmtKind::Declare { local, init: None });
+            let place = self.local_place(local);
+            return self.finish_call(prepared, Some(place)).map(|_| ());
+        }
         let place = self.place(init)?;
         self.note_address(&place);
         let value = Expr::new(ExprKind::AddressOf(place), ty.clone()).at(node.span);

@@ -1,7 +1,7 @@
 //! Types and records.
 
 use super::context::{Context, Lowered, Pass, broken, problem, problem_with_help};
-use super::names::identifier;
+use super::names::{identifier, word_for};
 use crate::clang::types::{Named, Spelled, parse, template_arguments};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
@@ -11,6 +11,9 @@ use crate::source::Span;
 /// Records that CUDA's own headers declare: `float3` and its like, and `dim3`.
 const VECTOR_ELEMENTS: &[&str] =
     &["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double"];
+
+/// How many typedefs and records may lie inside one another.
+const MAX_TYPE_DEPTH: usize = 64;
 
 /// Whether CUDA's headers declare a record of that name.
 pub(super) fn is_builtin_record(name: &str) -> bool {
@@ -23,7 +26,20 @@ pub(super) fn is_builtin_record(name: &str) -> bool {
 impl<'a> Context<'a> {
     /// The type that a spelling means.
     pub(super) fn type_of(&mut self, pass: Pass, spelling: &str, span: Span) -> Lowered<Type> {
+        self.type_depth += 1;
+        let ty = self.type_at_depth(pass, spelling, span);
+        self.type_depth -= 1;
+        ty
+    }
+
+    fn type_at_depth(&mut self, pass: Pass, spelling: &str, span: Span) -> Lowered<Type> {
         match parse(spelling) {
+            Some(_) if self.type_depth > MAX_TYPE_DEPTH => problem(
+                diagnostic::TOO_DEEP,
+                span,
+                format!("the type `{spelling}` is nested too deeply"),
+                "of this type",
+            ),
             Some(spelled) => self.spelled_type(pass, &spelled, span),
             None => problem(
                 diagnostic::UNSUPPORTED_TYPE,
@@ -75,7 +91,8 @@ impl<'a> Context<'a> {
         if let Spelled::Named(named) = pointee
             && scalar(&named.name).is_none()
             && self.find_record(pass, &named.name).is_none()
-            && self.declarations(pass).enumeration(&named.name).is_none()
+            && self.find_enumeration(pass, &named.name).is_none()
+            && self.find_alias(pass, &named.name).is_none()
         {
             return Ok(Type::Opaque(named.name.as_str().into()));
         }
@@ -89,7 +106,10 @@ impl<'a> Context<'a> {
         if let Some(id) = self.find_record(pass, &named.name) {
             return self.record(pass, id, span).map(Type::Record);
         }
-        if let Some(enumeration) = self.declarations(pass).enumeration(&named.name) {
+        if let Some(alias) = self.find_alias(pass, &named.name) {
+            return self.type_of(pass, alias, span);
+        }
+        if let Some(enumeration) = self.find_enumeration(pass, &named.name) {
             if enumeration.name().starts_with("cuda") {
                 return Ok(Type::Opaque(named.name.as_str().into()));
             }
@@ -111,8 +131,37 @@ impl<'a> Context<'a> {
         )
     }
 
+    /// What a name means in the scope that is being lowered: with the names of the scopes around it in front, the
+    /// innermost first.
+    fn in_scope<T>(&self, pass: Pass, name: &str, look_up: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let mut scope = self.scope.as_str();
+        loop {
+            if let Some(found) = look_up(&format!("{scope}{name}")) {
+                return Some(found);
+            }
+            if scope.is_empty() {
+                // Clang spells a name as it was written, which may have been in another scope than this.
+                return self.declarations(pass).unique_full_name(name).and_then(|full| look_up(&full));
+            }
+            let parent = scope.trim_end_matches(':');
+            scope = &scope[..outer_scope(parent)];
+        }
+    }
+
+    fn find_alias(&self, pass: Pass, name: &str) -> Option<&'a str> {
+        self.in_scope(pass, name, |name| self.declarations(pass).alias(name)).filter(|alias| *alias != name)
+    }
+
+    fn find_enumeration(&self, pass: Pass, name: &str) -> Option<&'a Node> {
+        self.in_scope(pass, name, |name| self.declarations(pass).enumeration(name))
+    }
+
     /// The record that a name in a type means.
     pub(super) fn find_record(&self, pass: Pass, name: &str) -> Option<NodeId> {
+        self.in_scope(pass, name, |name| self.record_named(pass, name))
+    }
+
+    fn record_named(&self, pass: Pass, name: &str) -> Option<NodeId> {
         if let Some(lambda) = self.lambdas.get(&(pass, name.to_owned())) {
             return Some(*lambda);
         }
@@ -128,7 +177,8 @@ impl<'a> Context<'a> {
             node.is_some_and(|node| {
                 let own: Vec<String> =
                     super::declarations::template_arguments(node).iter().map(|argument| loosely(argument)).collect();
-                own == loose
+                // Arguments that have their default value are not spelled.
+                own.starts_with(&loose)
             })
         })
     }
@@ -153,7 +203,11 @@ impl<'a> Context<'a> {
         } else {
             format!("{}<{}>", node.name(), arguments.join(", "))
         };
-        let wanted = format!("{}{}", scope.namespaces, identifier(&format!("{members}{plain}")));
+        let words: Vec<String> = arguments.iter().map(|argument| word_for(argument)).collect();
+        let members = identifier_or_nothing(members);
+        let wanted = [vec![members, identifier(node.name())], words].concat();
+        let wanted: Vec<String> = wanted.into_iter().filter(|word| !word.is_empty()).collect();
+        let wanted = format!("{}{}", scope.namespaces, wanted.join("_"));
         if node.data.tag_used.as_deref() == Some("union") {
             return problem_with_help(
                 diagnostic::UNSUPPORTED_TYPE,
@@ -163,32 +217,31 @@ impl<'a> Context<'a> {
                 "use a struct, or `__float_as_int` and its like to look at bits",
             );
         }
-        let fields = self.fields(pass, node)?;
-        self.add_record(pass, id, &wanted, fields, node)
+        let record = self.add_record(pass, id, &wanted, node);
+        if !self.module.records[record].fields.is_empty() {
+            return Ok(record);
+        }
+        // The record is known before its fields are: they may point to it.
+        let outer = std::mem::replace(&mut self.scope, format!("{}{plain}::", scope.spelling));
+        let fields = self.fields(pass, node);
+        self.scope = outer;
+        self.module.records[record].fields = fields?;
+        Ok(record)
     }
 
-    pub(super) fn add_record(
-        &mut self,
-        pass: Pass,
-        id: NodeId,
-        wanted: &str,
-        fields: Vec<Field>,
-        node: &Node,
-    ) -> Lowered<RecordId> {
+    /// Adds a record without fields, or finds the one that the other pass has added for the same declaration.
+    pub(super) fn add_record(&mut self, pass: Pass, id: NodeId, wanted: &str, node: &Node) -> RecordId {
         let is_builtin = is_builtin_record(wanted);
-        // The other pass may have the same record already.
-        let known =
-            self.module.records.entries().find(|(_, record)| &*record.name == wanted && record.fields == fields);
-        let record = match known.map(|(record, _)| record) {
-            Some(record) => record,
-            None => {
-                let name = self.claim(wanted);
-                let align = alignment(node);
-                self.module.records.push(Record { name, fields, is_builtin, align, span: node.span })
-            }
-        };
+        let span = node.span;
+        let same = |record: &Record| !span.is_none() && record.span == span && record.name.starts_with(wanted);
+        let known = self.module.records.entries().find(|(_, record)| same(record)).map(|(known, _)| known);
+        let record = known.unwrap_or_else(|| {
+            let name = self.claim(wanted);
+            let align = alignment(node);
+            self.module.records.push(Record { name, fields: Vec::new(), is_builtin, align, span })
+        });
         self.records.insert((pass, id), record);
-        Ok(record)
+        record
     }
 
     fn fields(&mut self, pass: Pass, node: &Node) -> Lowered<Vec<Field>> {
@@ -225,6 +278,11 @@ impl<'a> Context<'a> {
     }
 }
 
+/// The records around another as a part of its name.
+fn identifier_or_nothing(scope: &str) -> String {
+    if scope.is_empty() { String::new() } else { identifier(scope) }
+}
+
 /// The alignment that a record asks for.
 fn alignment(node: &Node) -> Option<u32> {
     let attribute = node.child(Kind::AlignedAttr)?;
@@ -246,7 +304,8 @@ fn loosely(argument: &str) -> String {
         _ if argument.starts_with(|first: char| first.is_ascii_digit()) => {
             argument.trim_end_matches(['u', 'U', 'l', 'L']).to_owned()
         }
-        _ => argument.replace(' ', ""),
+        // Clang leaves out the scopes that were left out in the text.
+        _ => argument.rsplit("::").next().unwrap_or(argument).replace(' ', ""),
     }
 }
 
@@ -263,4 +322,19 @@ fn scalar(name: &str) -> Option<Type> {
         _ => return IntKind::ALL.into_iter().find(|kind| kind.spelling() == name).map(Type::Int),
     };
     Some(ty)
+}
+
+/// Where the last name of a scope begins; `::` inside template arguments separates nothing.
+fn outer_scope(scope: &str) -> usize {
+    let mut depth = 0usize;
+    let bytes = scope.as_bytes();
+    for at in (1..bytes.len()).rev() {
+        match bytes[at] {
+            b'>' | b')' => depth += 1,
+            b'<' | b'(' => depth = depth.saturating_sub(1),
+            b':' if depth == 0 && bytes[at - 1] == b':' => return at + 1,
+            _ => {}
+        }
+    }
+    0
 }

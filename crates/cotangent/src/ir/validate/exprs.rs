@@ -160,6 +160,7 @@ impl Checker<'_> {
             || (from.is_pointer() && ty.is_pointer())
             || (from.is_pointer() && ty.is_integral())
             || (matches!(from, Type::Int(_)) && ty.is_pointer())
+            || (matches!(from, Type::Int(_)) && matches!(ty, Type::Opaque(_)))
             || (matches!(from, Type::Record(_)) && from == ty);
         if !is_allowed {
             let [from, to] = [from, ty].map(|ty| text::print_type(self.module, ty));

@@ -100,7 +100,11 @@ impl<'m> Checker<'m> {
         self.require(test.is_comparison(), "a loop's test is no comparison");
         let start = self.visible.enter();
         self.declare(*counter);
-        self.value_of_type("the bound", to, &local.ty);
+        if local.ty.is_arithmetic() && to.ty.is_arithmetic() {
+            self.value(to);
+        } else {
+            self.value_of_type("the bound", to, &local.ty);
+        }
         self.value(by);
         match step {
             BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide => {

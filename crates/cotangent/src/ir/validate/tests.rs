@@ -315,10 +315,9 @@ fn loops() {
     check_kernel(
         "for j: int = 0u; j < 3u; j += 1u {} for s: R = r; s < r; s += r {}",
         expect![[r#"
-        in `k`, at `for j: int = 0u; j < 3u; j += 1u {`: the first value has type `unsigned int`, not `int`
-        in `k`, at `for j: int = 0u; j < 3u; j += 1u {`: the bound has type `unsigned int`, not `int`
-        in `k`, at `for j: int = 0u; j < 3u; j += 1u {`: the step has type `unsigned int`, not `int`
-        in `k`, at `for s: R = r; s < r; s += r {`: a loop's counter is neither arithmetic nor a pointer"#]],
+            in `k`, at `for j: int = 0u; j < 3u; j += 1u {`: the first value has type `unsigned int`, not `int`
+            in `k`, at `for j: int = 0u; j < 3u; j += 1u {`: the step has type `unsigned int`, not `int`
+            in `k`, at `for s: R = r; s < r; s += r {`: a loop's counter is neither arithmetic nor a pointer"#]],
     );
     check_kernel(
         "for j: int = 0; j + 3; j %= 1 {} for s: float* = p; s != p; s -= 1 {}",

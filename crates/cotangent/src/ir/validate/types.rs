@@ -80,7 +80,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn same_type(&mut self, what: &str, found: &Type, expected: &Type) {
-        if found != expected {
+        if found != expected && found.unrestricted() != expected.unrestricted() {
             let [found, expected] = [found, expected].map(|ty| text::print_type(self.module, ty));
             self.report(format!("{what} has type `{found}`, not `{expected}`"));
         }
