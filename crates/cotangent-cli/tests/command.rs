@@ -61,7 +61,11 @@ int main() {
 
 #[test]
 fn run_launches_kernels() {
-    for words in [&["run", "program.cu"][..], &["run", "program.cu", "--seed", "7", "--threads", "1"]] {
+    for words in [
+        &["run", "program.cu"][..],
+        &["run", "program.cu", "--check"],
+        &["run", "program.cu", "--seed", "7", "--threads", "1"],
+    ] {
         let output = cotangent(SCALE, words);
         assert_eq!(stdout(&output), "2 198\n", "{words:?}: {}", stderr(&output));
         assert_eq!(output.status.code(), Some(0));

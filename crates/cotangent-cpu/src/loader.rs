@@ -1,5 +1,6 @@
 //! Loads a compiled program and runs its `main`.
 
+use std::error::Error;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,9 @@ fn open(program: &Path, api: &'static Api) -> Result<Library, LoadError> {
         std::env::set_var(TABLE_VARIABLE, format!("{:x}", std::ptr::from_ref(api) as usize));
         let library = Library::open(Some(&path), RTLD_NOW | RTLD_GLOBAL);
         std::env::remove_var(TABLE_VARIABLE);
-        library.map_err(|error| LoadError::Open { path, reason: error.to_string() })
+        // The dynamic linker's own sentence is what the error was made from.
+        let reason = |error: &dyn Error| error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        library.map_err(|error| LoadError::Open { path, reason: reason(&error) })
     }
 }
 

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSection};
 
+use crate::abi::SHARED_GUARD;
+
 /// The section of `__shared__` variables; see `include/cpu/host_defines.h`.
 const SHARED_SECTION: &str = "cotangent_shared";
 
@@ -39,7 +41,7 @@ struct Image {
 /// The thread-local memory of a program on one OS thread.
 pub(crate) struct ThreadLocal {
     pub(crate) shared: Range<usize>,
-    /// Everything else: builtin variables, thread-local variables of the host.
+    /// Everything else, except the guard behind shared memory: builtin variables, thread-local variables of the host.
     pub(crate) others: [Range<usize>; 2],
 }
 
@@ -51,7 +53,8 @@ impl Program {
         let section = object::File::parse(bytes.as_slice()).ok().and_then(|file| {
             let section = file.section_by_name(SHARED_SECTION)?;
             let start = (section.address() as usize).checked_sub(image.tls_virtual)?;
-            Some(start..start + section.size() as usize)
+            let end = start + section.size() as usize;
+            Some(start..end.saturating_sub(SHARED_GUARD).max(start))
         });
         Program {
             path: path.to_path_buf(),
@@ -66,7 +69,8 @@ impl Program {
         let image = image_of(&self.path);
         let base = image.tls_base;
         let shared = base + self.shared.start..base + self.shared.end;
-        ThreadLocal { others: [base..shared.start, shared.end..base + image.tls_bytes], shared }
+        let end = base + image.tls_bytes;
+        ThreadLocal { others: [base..shared.start, (shared.end + SHARED_GUARD).min(end)..end], shared }
     }
 }
 

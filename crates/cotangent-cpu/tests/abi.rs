@@ -20,6 +20,7 @@ fn header_and_rust_have_the_same_layout() {
     writeln!(text, "static_assert(COTANGENT_ABI_VERSION == {}, \"\");", abi::ABI_VERSION).expect("to a string");
     writeln!(text, "static_assert(COTANGENT_MAX_DYNAMIC_SHARED == {}, \"\");", abi::MAX_DYNAMIC_SHARED)
         .expect("to a string");
+    writeln!(text, "static_assert(COTANGENT_SHARED_GUARD == {}, \"\");", abi::SHARED_GUARD).expect("to a string");
 
     let folder = tempfile::tempdir().expect("a temporary folder");
     let source = folder.path().join("layout.cpp");

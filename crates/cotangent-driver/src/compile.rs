@@ -2,7 +2,9 @@
 //! runtime loads. Our version lies over the user's file in Clang's view of the file system, under the user's name,
 //! so that includes, messages, `__FILE__` and line numbers are those of the user's file.
 
+use std::collections::hash_map::DefaultHasher;
 use std::fs;
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -40,8 +42,8 @@ pub struct Overlay {
 /// a matter of course, and nvcc lets it.
 const ALWAYS: &[&str] = &["-std=gnu++17", "-O2", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-pthread"];
 
-/// For code whose accesses are checked: the calls that the thread sanitizer inserts, without its runtime, which we
-/// replace. Line tables turn their return addresses into places.
+/// For code whose accesses are checked: the calls that the thread sanitizer inserts. What they call is in `support.cpp`,
+/// so the link is an ordinary one, without the sanitizer's runtime. Line tables turn return addresses into places.
 const CHECKED: &[&str] = &[
     "-gline-tables-only",
     "-fsanitize=thread",
@@ -50,9 +52,6 @@ const CHECKED: &[&str] = &[
     "-mllvm",
     "-tsan-instrument-read-before-write=1",
 ];
-
-/// Tells the headers that accesses are checked.
-const CHECK_MACRO: &str = "-DCOTANGENT_CHECK=1";
 
 /// Compiles and links. Clang's complaints about the text come back as [`DriverError::Rejected`].
 pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverError> {
@@ -65,7 +64,7 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
     let compile_unit = |index: usize, unit: &Path| {
         let mut command = compiler(tools, &headers, request.colour);
         if request.check {
-            command.args(CHECKED).arg(CHECK_MACRO);
+            command.args(CHECKED);
         }
         command.arg("-ivfsoverlay").arg(&overlay).args(["-include", "cuda_runtime.h"]);
         command.args(&request.flags.clang_args).args(&request.flags.cpu_args);
@@ -86,8 +85,9 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
     })?;
 
     let mut link = Command::new(&tools.clang.path);
-    link.args(["-shared", "-pthread", "-o"]).arg(request.output).arg(&support);
-    link.args((0..request.units.len()).map(object_of)).args(&request.flags.link_args);
+    link.args(["-shared", "-pthread", "-o"]).arg(request.output).args((0..request.units.len()).map(object_of));
+    // Behind the user's files: it ends their shared memory with a guard.
+    link.arg(&support).args(&request.flags.link_args);
     run(tools, &mut link)
 }
 
@@ -103,21 +103,20 @@ fn compiler(tools: &Tools, headers: &Headers, colour: bool) -> Command {
 }
 
 /// The part of the headers that every program links, `support.cpp`. It depends on nothing of the user's, so it is
-/// compiled once and kept with the headers.
+/// compiled once and kept with the headers, under a name made of the compiler and its flags.
 fn support_object(tools: &Tools, headers: &Headers, check: bool) -> Result<PathBuf, DriverError> {
-    let kind = if check { "checked" } else { "plain" };
-    let object = headers.root().join(format!("support-{}-{kind}.o", tools.clang.version));
+    // The file turns the insertion of calls off for itself, and defines what they call when it sees the flags.
+    let flags = if check { CHECKED } else { &[] };
+    let mut hasher = DefaultHasher::new();
+    (ALWAYS, flags, &tools.clang.version.to_string()).hash(&mut hasher);
+    let object = headers.root().join(format!("support-{:016x}.o", hasher.finish()));
     if object.is_file() {
         return Ok(object);
     }
     let scratch = tempfile::NamedTempFile::new_in(headers.root());
     let scratch = scratch.map_err(DriverError::file("write in", headers.root()))?;
     let mut command = compiler(tools, headers, false);
-    if check {
-        // Without the inserted calls: this is the code that they call.
-        command.arg(CHECK_MACRO);
-    }
-    command.arg("-c").arg("-o").arg(scratch.path());
+    command.args(flags).arg("-c").arg("-o").arg(scratch.path());
     run(tools, command.arg(headers.root().join("cpu/cotangent/support.cpp")))?;
     // Renamed when whole: another process may look for it at the same time.
     scratch.persist(&object).map_err(|error| DriverError::file("write", &object)(error.error))?;

@@ -114,7 +114,7 @@ pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Edited {
 pub fn symbols(ast: &Ast) -> Vec<String> {
     let mut collector = Collector::new(ast, Kernels::Direct);
     ast.declarations.iter().for_each(|node| collector.visit(node, "", false, false));
-    collector.symbols
+    collector.symbols.into_iter().map(|symbol| symbol.name).collect()
 }
 
 /// A function as a launch may name it.
@@ -133,7 +133,15 @@ struct Collector<'a, 'p> {
     declared: HashMap<NodeId, DeclaredFunction>,
     launches: BTreeMap<(FileId, usize), (usize, Form)>,
     shared: BTreeMap<(FileId, usize), (usize, String)>,
-    symbols: Vec<String>,
+    symbols: Vec<Symbol>,
+}
+
+/// A variable in device memory.
+#[derive(PartialEq, Eq)]
+struct Symbol {
+    name: String,
+    /// The end of a `COTANGENT_SPACE_` of `abi.h`.
+    space: &'static str,
 }
 
 impl<'a, 'p> Collector<'a, 'p> {
@@ -267,13 +275,19 @@ impl<'a, 'p> Collector<'a, 'p> {
     }
 
     fn symbol(&mut self, node: &'a Node, scope: &str) {
-        let on_device =
-            [Kind::CUDADeviceAttr, Kind::CUDAConstantAttr, Kind::HIPManagedAttr].iter().any(|kind| node.has(*kind));
+        // Our headers mark managed variables by an annotation, a toolkit's by the attribute; they are `__device__` too.
+        const SPACES: [(Kind, &str); 4] = [
+            (Kind::CUDAConstantAttr, "CONSTANT"),
+            (Kind::HIPManagedAttr, "MANAGED"),
+            (Kind::AnnotateAttr, "MANAGED"),
+            (Kind::CUDADeviceAttr, "DEVICE"),
+        ];
+        let Some((_, space)) = SPACES.iter().find(|(kind, _)| node.has(*kind)) else { return };
         let is_declared_only = node.data.storage_class.as_deref() == Some("extern");
-        if on_device && !node.data.constexpr && !is_declared_only && self.text(node.span.file).is_some() {
-            let name = format!("{scope}{}", node.name());
-            if !self.symbols.contains(&name) {
-                self.symbols.push(name);
+        if !node.data.constexpr && !is_declared_only && self.text(node.span.file).is_some() {
+            let symbol = Symbol { name: format!("{scope}{}", node.name()), space };
+            if !self.symbols.contains(&symbol) {
+                self.symbols.push(symbol);
             }
         }
     }
@@ -382,14 +396,14 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-fn registrations(symbols: &[String]) -> String {
+fn registrations(symbols: &[Symbol]) -> String {
     let mut out = String::new();
-    for (number, name) in symbols.iter().enumerate() {
+    for (number, Symbol { name, space }) in symbols.iter().enumerate() {
         if number == 0 {
             out.push('\n');
         }
         out.push_str(&format!(
-            "static ::cotangent::Symbol _cotangent_symbol_{number}(&{name}, sizeof({name}), \"{name}\");\n"
+            "static ::cotangent::Symbol _cotangent_symbol_{number}(&{name}, sizeof({name}), \"{name}\", COTANGENT_SPACE_{space});\n"
         ));
     }
     out

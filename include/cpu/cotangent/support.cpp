@@ -19,6 +19,9 @@ __thread uint3 blockIdx COTANGENT_THREAD_LOCAL = {0, 0, 0};
 __thread dim3 blockDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
 __thread dim3 gridDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
 
+// The end of static shared memory: this file is linked last.
+__attribute__((used, section("cotangent_shared"))) static __thread char shared_guard[COTANGENT_SHARED_GUARD];
+
 extern "C" uint32_t cotangent_attach(const CotangentApi* table);
 
 namespace cotangent {

@@ -84,7 +84,12 @@ impl Symbolizer {
     }
 }
 
+/// Debug information has whole paths; below the current folder they are shown as the user writes them.
 fn to_location(location: &addr2line::Location<'_>) -> Option<Location> {
     let column = location.column.filter(|column| *column > 0);
-    Some(Location { file: location.file?.to_owned(), line: location.line?, column })
+    let file = location.file?;
+    let folder = std::env::current_dir().ok();
+    let below =
+        folder.and_then(|folder| Path::new(file).strip_prefix(folder).ok().map(|path| path.display().to_string()));
+    Some(Location { file: below.unwrap_or_else(|| file.to_owned()), line: location.line?, column })
 }

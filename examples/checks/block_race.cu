@@ -1,0 +1,21 @@
+// Each block stores its own maximum, all in the same place.
+// expect: X0204 line 8, line 8
+#include <cstdio>
+
+__global__ void largest(const int* values, int* result) {
+  int best = 0;
+  for (int i = 0; i < 32; i++) best = max(best, values[blockIdx.x * 32 + i]);
+  if (best > 0) *result = best;
+}
+
+int main() {
+  int *values, *result;
+  cudaMalloc(&values, 128 * sizeof(int));
+  cudaMalloc(&result, sizeof(int));
+  cudaMemset(values, 1, 128 * sizeof(int));
+  cudaMemset(result, 0, sizeof(int));
+  largest<<<4, 1>>>(values, result);
+  std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+  cudaFree(values);
+  cudaFree(result);
+}

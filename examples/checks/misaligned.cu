@@ -1,0 +1,21 @@
+// Records of one byte and one number follow each other without padding.
+// expect: X0107 line 8
+#include <cstdio>
+
+const int record = 1 + sizeof(int);
+
+__global__ void sum(const char* records, int* numbers) {
+  numbers[threadIdx.x] = *reinterpret_cast<const int*>(records + threadIdx.x * record + 1);
+}
+
+int main() {
+  char* records;
+  int* numbers;
+  cudaMalloc(&records, 32 * record);
+  cudaMalloc(&numbers, 32 * sizeof(int));
+  cudaMemset(records, 0, 32 * record);
+  sum<<<1, 32>>>(records, numbers);
+  std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+  cudaFree(records);
+  cudaFree(numbers);
+}

@@ -1,0 +1,19 @@
+// Threads beyond the end have no work, but come to the barrier.
+#include <cstdio>
+
+__global__ void reverse(int* values, int n) {
+  __shared__ int tile[64];
+  int t = threadIdx.x;
+  if (t < n) tile[t] = values[t];
+  __syncthreads();
+  if (t < n) values[t] = tile[n - 1 - t];
+}
+
+int main() {
+  int* values;
+  cudaMalloc(&values, 50 * sizeof(int));
+  cudaMemset(values, 0, 50 * sizeof(int));
+  reverse<<<1, 64>>>(values, 50);
+  std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+  cudaFree(values);
+}
