@@ -171,9 +171,9 @@ pub fn printed(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> 
     with_deep_stack(|| {
         let passes = read(tools, input)?;
         let kernels = PrintedKernels::of(&passes);
-        let mut program = edited_program(&passes.host, input.file, Kernels::Printed(&kernels.by_linker_name));
+        let edits = Kernels::Printed { kernels: &kernels.by_linker_name, variable_label: emit::VARIABLE_LABEL };
+        let mut program = edited_program(&passes.host, input.file, edits);
         if let Some(text) = kernels.text {
-            // Behind the user's file, whose device variables must be registered before this one looks for them.
             let path = input.file.with_extension("printed.cu");
             program.units.push(path.clone());
             program.texts.push(Overlay { path, text });

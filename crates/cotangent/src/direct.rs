@@ -42,7 +42,11 @@ pub enum Kernels<'p> {
     /// The user's own kernels run.
     Direct,
     /// The printed ones run where there is one: by linker name, the name by which it is registered, or why it is not.
-    Printed(&'p BTreeMap<String, Result<String, String>>),
+    Printed {
+        kernels: &'p BTreeMap<String, Result<String, String>>,
+        /// Before a device variable's name, in the label by which the printed kernels reach it.
+        variable_label: &'p str,
+    },
 }
 
 /// Replaces a range of a file's text.
@@ -104,6 +108,9 @@ pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Edited {
         let mut text = apply(text, edits);
         if file == main {
             text.push_str(&registrations(&collector.symbols));
+            if let Kernels::Printed { variable_label, .. } = kernels {
+                text.push_str(&references(&collector.symbols, variable_label));
+            }
         }
         files.push(EditedFile { file, text });
     }
@@ -122,6 +129,7 @@ struct DeclaredFunction {
     /// On the device.
     linker_name: String,
     is_global: bool,
+    template_arguments: usize,
 }
 
 struct Collector<'a, 'p> {
@@ -166,8 +174,11 @@ impl<'a, 'p> Collector<'a, 'p> {
             if node.kind == Kind::FunctionDecl {
                 let linker_name = node.data.mangled_name.as_deref().unwrap_or(node.name());
                 self.functions.entry(node.name()).or_default().insert(linker_name);
-                let declared =
-                    DeclaredFunction { linker_name: device_linker_name(node), is_global: namespace.is_empty() };
+                let declared = DeclaredFunction {
+                    linker_name: device_linker_name(node),
+                    is_global: namespace.is_empty(),
+                    template_arguments: node.children(Kind::TemplateArgument).count(),
+                };
                 self.declared.insert(node.id, declared);
             }
             match node.kind {
@@ -228,7 +239,7 @@ impl<'a, 'p> Collector<'a, 'p> {
             reference.name.as_deref().and_then(|name| self.functions.get(name)).is_some_and(|all| all.len() == 1);
         let is_one_function = is_single && !callee.contains('<');
         let direct = if is_one_function { Form::Function } else { Form::Call };
-        let Kernels::Printed(printed) = self.kernels else { return direct };
+        let Kernels::Printed { kernels: printed, .. } = self.kernels else { return direct };
         // A pointer to a kernel, or something else that only the running program knows.
         let Some(declared) = self.declared.get(&reference.id) else {
             return self.kept("which kernel it launches is known only when it runs");
@@ -243,6 +254,11 @@ impl<'a, 'p> Collector<'a, 'p> {
             Form::Printed(registered, Signature::OfName)
         } else if is_writable(ty) && (declared.is_global || !names_a_record(ty)) {
             Form::Printed(registered, Signature::Spelled(ty.to_owned()))
+        } else if types::template_arguments(callee.trim_end())
+            .is_some_and(|(_, arguments)| arguments.len() == declared.template_arguments)
+        {
+            // All template arguments are in the text, so the name means one function.
+            Form::Printed(registered, Signature::OfName)
         } else {
             self.kept(&format!("the type of its kernel, `{ty}`, cannot be written there"))
         }
@@ -252,7 +268,7 @@ impl<'a, 'p> Collector<'a, 'p> {
     fn kept(&self, reason: &str) -> Form {
         match self.kernels {
             Kernels::Direct => Form::Call,
-            Kernels::Printed(_) => Form::Kept(reason.to_owned()),
+            Kernels::Printed { .. } => Form::Kept(reason.to_owned()),
         }
     }
 
@@ -407,6 +423,14 @@ fn registrations(symbols: &[Symbol]) -> String {
         ));
     }
     out
+}
+
+/// References by which the printed kernels reach the variables, whatever their linkage.
+fn references(symbols: &[Symbol], variable_label: &str) -> String {
+    let reference = |(number, Symbol { name, .. }): (usize, &Symbol)| {
+        format!("decltype({name})& _cotangent_variable_{number} __asm__(\"{variable_label}{name}\") = {name};\n")
+    };
+    symbols.iter().enumerate().map(reference).collect()
 }
 
 /// The kernels that a program launches: their linker names on the device, in the order of the text. `ast` is the host's.

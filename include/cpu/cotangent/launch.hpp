@@ -23,6 +23,9 @@ struct Configuration {
 CotangentDim* enter_block(const CotangentLaunch* launch, CotangentDim block_index);
 void leave_block();
 
+// Where the launch stands that a printed kernel's launcher carries out; null for others. Defined in support.cpp.
+extern __thread const CotangentSite* printed_site COTANGENT_THREAD_LOCAL;
+
 // Hands a launch to the runtime. `run_thread` is called with the address of `closure` for every
 // thread. Errors are left where cudaGetLastError finds them.
 template <class Closure>
@@ -40,7 +43,7 @@ COTANGENT_UNCHECKED int submit(const Configuration& configuration, Closure& clos
   launch.leave_block = leave_block;
   launch.run_thread = run_thread;
   launch.run_blocks = run_blocks;
-  launch.site = configuration.site;
+  launch.site = printed_site != nullptr ? *printed_site : configuration.site;
   return api->launch(&launch);
 }
 
@@ -163,25 +166,12 @@ ThreadLaunch<Kernel, false> launch_coroutines(Kernel kernel, dim3 grid, dim3 blo
   return {kernel, {grid, block, shared, stream, site}};
 }
 
-// A `__device__`, `__constant__` or `__managed__` variable, made known to the runtime and, by its name, to other parts
-// of the program.
+// A `__device__`, `__constant__` or `__managed__` variable, made known to the runtime.
 struct Symbol {
-  const void* address;
-  size_t bytes;
-  const char* name;
-  const Symbol* next;
-
   template <class T>
-  Symbol(const T* variable, size_t variable_bytes, const char* variable_name, uint32_t space = COTANGENT_SPACE_DEVICE)
-      : address(variable), bytes(variable_bytes), name(variable_name), next(all) {
-    all = this;
+  Symbol(const T* address, size_t bytes, const char* name, uint32_t space = COTANGENT_SPACE_DEVICE) {
     if (api != nullptr) api->symbol(address, bytes, name, space);
   }
-
-  Symbol(const Symbol&) = delete;
-
-  // The last one; the others follow. Defined in support.cpp.
-  static const Symbol* all;
 };
 
 }  // namespace cotangent

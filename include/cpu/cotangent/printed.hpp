@@ -57,15 +57,6 @@ struct PrintedKernel {
 void run_printed(const char* name, const Configuration& configuration, void* const* arguments, const size_t* sizes,
                  size_t count);
 
-// The address of a registered variable. Defined in support.cpp.
-void* find_symbol(const char* name, size_t bytes);
-
-// A variable that another part of the program registered.
-template <class T>
-T& symbol(const char* name) {
-  return *static_cast<T*>(find_symbol(name, sizeof(T)));
-}
-
 // A launch of a printed kernel. The call operator has the parameter types of the user's kernel, so arguments convert
 // as they do in CUDA.
 template <class Kernel>

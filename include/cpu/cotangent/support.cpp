@@ -46,8 +46,9 @@ void assertion_failed(const char* expression, const char* file, unsigned line, c
   __assert_fail(expression, file, line, function);
 }
 
-// Constant-initialised, so that they are there before the first static constructor registers something.
-const Symbol* Symbol::all = nullptr;
+__thread const CotangentSite* printed_site COTANGENT_THREAD_LOCAL = nullptr;
+
+// Constant-initialised, so that it is there before the first static constructor registers a kernel.
 static const PrintedKernel* printed_kernels = nullptr;
 
 void PrintedKernel::add() {
@@ -55,32 +56,22 @@ void PrintedKernel::add() {
   printed_kernels = this;
 }
 
-template <class Entry>
-static const Entry* find(const Entry* entry, const char* name) {
-  while (entry != nullptr && strcmp(entry->name, name) != 0) entry = entry->next;
-  return entry;
-}
-
-[[noreturn]] static void stop(const char* what, const char* name, const char* problem) {
-  fprintf(stderr, "cotangent: %s `%s` %s\n", what, name, problem);
+[[noreturn]] static void stop(const char* kernel, const char* problem) {
+  fprintf(stderr, "cotangent: the printed kernel `%s` %s\n", kernel, problem);
   abort();
 }
 
 void run_printed(const char* name, const Configuration& configuration, void* const* arguments, const size_t* sizes,
                  size_t count) {
-  const PrintedKernel* kernel = find(printed_kernels, name);
-  if (kernel == nullptr) stop("the printed kernel", name, "is launched before it is registered");
+  const PrintedKernel* kernel = printed_kernels;
+  while (kernel != nullptr && strcmp(kernel->name, name) != 0) kernel = kernel->next;
+  if (kernel == nullptr) stop(name, "is launched before the program's static constructors have registered it");
   if (kernel->count != count || memcmp(kernel->sizes, sizes, count * sizeof(size_t)) != 0) {
-    stop("the printed kernel", name, "has parameters of other sizes than the user's");
+    stop(name, "has parameters of other sizes than the user's");
   }
+  printed_site = &configuration.site;
   kernel->call(kernel->launcher, configuration, arguments);
-}
-
-void* find_symbol(const char* name, size_t bytes) {
-  const Symbol* symbol = find(Symbol::all, name);
-  if (symbol == nullptr) stop("the device variable", name, "is used by a printed kernel, but nothing registers it");
-  if (symbol->bytes != bytes) stop("the device variable", name, "has another size in the printed kernels");
-  return const_cast<void*>(symbol->address);
+  printed_site = nullptr;
 }
 
 // The runtime's table is there before the program's own static constructors run, because they may

@@ -10,7 +10,7 @@ pub enum Dialect {
     /// Plain C++ against Cotangent's own headers, to run on a CPU.
     Cpu,
     /// As `Cpu`, for a part of a program: kernels are registered under their names for launches elsewhere, and device
-    /// variables are those that the rest of the program registered.
+    /// variables are those of the rest, which defines references to them.
     CpuPart,
 }
 
@@ -40,13 +40,14 @@ pub(super) struct Spellings {
     pub(super) part: Option<Part>,
 }
 
+/// Before the name of a device variable: the label under which a part of a program expects a reference to it.
+pub const VARIABLE_LABEL: &str = "cotangent.";
+
 /// How a part of a program meets the rest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     /// The type whose objects register kernels.
     pub(super) kernel: &'static str,
-    /// The function that finds a device variable by its type and name.
-    pub(super) variable: &'static str,
 }
 
 /// How the dynamic shared memory of a block is declared.
@@ -134,8 +135,7 @@ const CPU: Spellings = Spellings {
     part: None,
 };
 
-const CPU_PART: Spellings =
-    Spellings { part: Some(Part { kernel: "::cotangent::PrintedKernel", variable: "::cotangent::symbol" }), ..CPU };
+const CPU_PART: Spellings = Spellings { part: Some(Part { kernel: "::cotangent::PrintedKernel" }), ..CPU };
 
 #[cfg(test)]
 mod tests {

@@ -29,7 +29,7 @@ mod usage;
 
 use std::collections::BTreeSet;
 
-pub use dialect::Dialect;
+pub use dialect::{Dialect, VARIABLE_LABEL};
 
 use dialect::Spellings;
 use layout::Lines;

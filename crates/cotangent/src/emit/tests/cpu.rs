@@ -120,3 +120,13 @@ fn threads_that_wait_are_coroutines() {
     "#]]
     .assert_eq(&text);
 }
+
+#[test]
+fn a_part_of_a_program_uses_the_variables_of_the_rest() {
+    let text = part(
+        "constant geo::table: float[4];
+         device counter: int;
+         kernel geo::k(x: float*) { *x = geo::table[(counter as long)]; }",
+    );
+    expect![[""]].assert_eq(&text);
+}
