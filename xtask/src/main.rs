@@ -1,4 +1,4 @@
-//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `docs`.
+//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `docs`, `bench`.
 
 mod setup;
 mod tidy;
@@ -37,6 +37,8 @@ enum Task {
     },
     /// Write the pages of the manual that are printed from tables.
     Docs,
+    /// Measure what is promised: the speed of printed kernels, and the reading of files.
+    Bench,
 }
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Task::Validate { filter } => validate::validate(filter.as_deref()),
         Task::Bless { filter } => write_with_test("cotangent-cli", "fixtures", filter.as_deref()),
         Task::Docs => write_with_test("cotangent-driver", "manual", None),
+        Task::Bench => bench(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -63,5 +66,14 @@ fn write_with_test(package: &str, test: &str, filter: Option<&str>) -> Result<()
     command.args(["test", "--package", package, "--test", test, "--"]).args(filter);
     let status = command.status()?;
     ensure!(status.success(), "the test `{test}` failed while writing; see above");
+    Ok(())
+}
+
+/// The benchmark is an example of the command's package, because it needs all that the command does, optimised.
+fn bench() -> Result<()> {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(workspace::root());
+    let status = command.args(["run", "--release", "--package", "cotangent-cli", "--example", "bench"]).status()?;
+    ensure!(status.success(), "a figure was missed, or could not be measured; see above");
     Ok(())
 }

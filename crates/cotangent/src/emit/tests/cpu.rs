@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::cpu;
+use super::{cpu, part};
 
 #[test]
 fn a_plain_loop() {
