@@ -1,4 +1,4 @@
-//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `docs`.
+//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `docs`, `bench`.
 
 mod setup;
 mod tidy;
@@ -41,6 +41,8 @@ enum Task {
     Mutate,
     /// Write the pages of the manual that are printed from tables: docs/flags.md.
     Docs,
+    /// Measure what is promised: the speed of printed kernels, and the reading of files.
+    Bench,
 }
 
 fn main() -> ExitCode {
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Task::Bless { filter } => write_with_test("cotangent-cli", "fixtures", filter.as_deref()),
         Task::Mutate => mutate(),
         Task::Docs => write_with_test("cotangent-driver", "manual", None),
+        Task::Bench => bench(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -81,5 +84,14 @@ fn mutate() -> Result<()> {
         let status = command.status()?;
         ensure!(status.success(), "bad input of `{package}` was not refused; see above");
     }
+    Ok(())
+}
+
+/// The benchmark is an example of the command's package, because it needs all that the command does, optimised.
+fn bench() -> Result<()> {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(workspace::root());
+    let status = command.args(["run", "--release", "--package", "cotangent-cli", "--example", "bench"]).status()?;
+    ensure!(status.success(), "a figure was missed, or could not be measured; see above");
     Ok(())
 }

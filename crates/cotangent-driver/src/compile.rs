@@ -69,7 +69,12 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
         command.arg("-ivfsoverlay").arg(&overlay).args(["-include", "cuda_runtime.h"]);
         command.args(&request.flags.clang_args).args(&request.flags.cpu_args);
         // Warnings are for the compiler that builds the program for the GPU; behind the user's flags, to win over them.
-        command.args(["-w", "-c", "-o"]).arg(object_of(index)).arg(as_argument(unit));
+        command.args(["-w", "-c", "-o"]).arg(object_of(index));
+        // Clang looks for what it is to compile on disk only, before it looks at texts.
+        match request.texts.iter().position(|text| text.path == *unit).filter(|_| !unit.exists()) {
+            Some(text) => command.arg(written_text(scratch.path(), text)),
+            None => command.arg(as_argument(unit)),
+        };
         run(tools, &mut command)
     };
     std::thread::scope(|scope| {
@@ -122,8 +127,10 @@ fn support_object(tools: &Tools, headers: &Headers, check: bool) -> Result<PathB
 pub(crate) fn write_overlay(folder: &Path, texts: &[Overlay]) -> Result<PathBuf, DriverError> {
     let mut roots = Vec::new();
     for (index, overlay) in texts.iter().enumerate() {
-        let written = folder.join(format!("{index}.cu"));
-        fs::write(&written, &overlay.text).map_err(DriverError::file("write", &written))?;
+        let written = written_text(folder, index);
+        // A text that is on no disk is compiled from here, and messages are to show its own name.
+        let line = if overlay.path.exists() { String::new() } else { format!("#line 1 {}\n", quoted(&overlay.path)) };
+        fs::write(&written, line + &overlay.text).map_err(DriverError::file("write", &written))?;
         let seen = std::path::absolute(&overlay.path).map_err(DriverError::file("find", &overlay.path))?;
         roots.push(format!(
             "{{\"name\": {}, \"type\": \"file\", \"external-contents\": {}}}",
@@ -140,7 +147,12 @@ pub(crate) fn write_overlay(folder: &Path, texts: &[Overlay]) -> Result<PathBuf,
     Ok(path)
 }
 
-/// A path as a string of YAML.
+/// Where a text is written.
+fn written_text(folder: &Path, index: usize) -> PathBuf {
+    folder.join(format!("{index}.cu"))
+}
+
+/// A path as a string of YAML or C++.
 fn quoted(path: &Path) -> String {
     let escaped = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")

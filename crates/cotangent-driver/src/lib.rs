@@ -9,6 +9,7 @@ pub mod flags;
 pub mod headers;
 pub mod nvcc;
 pub mod parse;
+mod printed_kernels;
 pub mod program;
 pub mod tools;
 

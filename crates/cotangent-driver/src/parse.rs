@@ -40,8 +40,7 @@ const NEWEST_ARCH: Arch = Arch { number: 90, suffix: Some('a') };
 /// Parses, and gives the dump to `sink` piece by piece as Clang writes it: it may be hundreds of megabytes. If
 /// Clang finds an error in the text, that is the result, whatever the sink has seen.
 pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8])) -> Result<(), DriverError> {
-    let mut command = Command::new(&tools.clang.path);
-    command.args(arguments(tools, request)?).args(["-Xclang", "-ast-dump=json"]);
+    let mut command = dump_command(tools, request)?;
     let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
     let texts = overlays(request.file, &request.flags.clang_args);
     if !texts.is_empty() {
@@ -74,6 +73,13 @@ pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8
         return Err(DriverError::Rejected { message });
     }
     Err(DriverError::ToolFailed { tool: tools.clang.path.clone(), status: status.to_string(), message })
+}
+
+/// The call of Clang that writes the dump to its standard output.
+pub fn dump_command(tools: &Tools, request: &ParseRequest<'_>) -> Result<Command, DriverError> {
+    let mut command = Command::new(&tools.clang.path);
+    command.args(arguments(tools, request)?).args(["-Xclang", "-ast-dump=json"]);
+    Ok(command)
 }
 
 /// Whether Clang accepts this C++ text: a question about the machine, for `doctor`.

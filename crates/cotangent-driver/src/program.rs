@@ -16,6 +16,7 @@ use crate::compile::Overlay;
 use crate::error::{Blame, DriverError};
 use crate::flags::ParseFlags;
 use crate::parse::{ParseRequest, Pass, as_argument, dump};
+use crate::printed_kernels::PrintedKernels;
 use crate::tools::Tools;
 
 /// The user's program and how to read it.
@@ -134,6 +135,8 @@ pub struct CpuProgram {
     pub units: Vec<PathBuf>,
     /// The texts that take the place of files.
     pub texts: Vec<Overlay>,
+    /// What the user should know.
+    pub notes: Vec<String>,
 }
 
 /// The function `name` and all it needs.
@@ -166,32 +169,48 @@ pub fn direct(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
         let ast = read_pass(tools, input, Pass::Host)?;
-        let texts = edited_texts(&ast, input.file, Kernels::Direct);
-        Ok(CpuProgram { units: vec![input.file.to_path_buf()], texts })
+        Ok(edited_program(&ast, input.file, Kernels::Direct))
     })
 }
 
 /// The printed path: the user's host code, and what the printer writes for the kernels that it launches.
-pub fn printed(_tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
+///
+/// A launch whose kernel cannot be printed, or whose place in the text means several kernels, stays as on the direct
+/// path, with a note that says why.
+pub fn printed(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
     check_readable(input.file)?;
-    // CONNECT: the kernels of `direct::launched_kernels`, lowered and printed in the CPU dialect as a second unit
-    // beside the user's file, and the host code edited with `Kernels::Printed`.
-    Err(Failure::Diagnostics("error: the printed path is not connected yet".to_owned()))
+    with_deep_stack(|| {
+        let passes = read(tools, input)?;
+        let kernels = PrintedKernels::of(&passes);
+        let edits = Kernels::Printed { kernels: &kernels.by_linker_name, variable_label: emit::VARIABLE_LABEL };
+        let mut program = edited_program(&passes.host, input.file, edits);
+        if let Some(text) = kernels.text {
+            let path = input.file.with_extension("printed.cu");
+            program.units.push(path.clone());
+            program.texts.push(Overlay { path, text });
+        }
+        Ok(program)
+    })
 }
 
-/// The edited files under the names that Clang looks them up by.
-fn edited_texts(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> Vec<Overlay> {
+/// The user's file, edited, as a program.
+fn edited_program(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> CpuProgram {
     let name = as_argument(file);
     let main = ast.sources.files.entries().find(|(_, source)| *source.name == *name).map(|(id, _)| id);
     // A file without a single declaration is not in the dump, and has nothing to edit.
-    let Some(main) = main else { return Vec::new() };
-    let edited = direct::edit(ast, main, kernels).into_iter();
-    edited
-        .filter_map(|edited| {
-            let path = PathBuf::from(&*ast.sources.files.get(edited.file)?.name);
-            Some(Overlay { path, text: edited.text })
-        })
-        .collect()
+    let edited = main.map(|main| direct::edit(ast, main, kernels)).unwrap_or_default();
+    let name_of = |file: FileId| ast.sources.files.get(file).map(|source| &*source.name);
+    let texts = edited.files.into_iter().filter_map(|edited| {
+        let path = PathBuf::from(name_of(edited.file)?);
+        Some(Overlay { path, text: edited.text })
+    });
+    let notes = edited.kept.iter().map(|launch| {
+        let text = ast.sources.files.get(launch.span.file).and_then(|source| source.text.as_deref()).unwrap_or("");
+        let before = text.get(..launch.span.start as usize).unwrap_or("");
+        let line = before.matches('\n').count() + 1;
+        format!("launch at {}:{line} stays direct: {}", name_of(launch.span.file).unwrap_or("?"), launch.reason)
+    });
+    CpuProgram { units: vec![file.to_path_buf()], texts: texts.collect(), notes: notes.collect() }
 }
 
 fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass) -> Result<Ast, Failure> {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::clang::{Ast, Kind, Node, types};
+use crate::clang::{Ast, Kind, Node, NodeId, types};
 use crate::source::{FileId, Span};
 
 /// A file of the program with its edits made.
@@ -18,13 +18,35 @@ pub struct EditedFile {
     pub text: String,
 }
 
+/// The program with its edits made.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Edited {
+    /// The files that differ from the user's.
+    pub files: Vec<EditedFile>,
+    /// Where printed kernels were wanted: the launches that run the user's own, and why.
+    pub kept: Vec<KeptLaunch>,
+}
+
+/// A launch that runs the user's own kernel although printed ones were wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeptLaunch {
+    /// Where it stands.
+    pub span: Span,
+    /// Why it was kept.
+    pub reason: String,
+}
+
 /// How launches are edited.
 #[derive(Clone, Copy)]
 pub enum Kernels<'p> {
     /// The user's own kernels run.
     Direct,
-    /// The printed ones run where there is one: names by which they are registered, by linker name.
-    Printed(&'p BTreeMap<String, String>),
+    /// The printed ones run where there is one: by linker name, the name by which it is registered, or why it is not.
+    Printed {
+        kernels: &'p BTreeMap<String, Result<String, String>>,
+        /// Before a device variable's name, in the label by which the printed kernels reach it.
+        variable_label: &'p str,
+    },
 }
 
 /// Replaces a range of a file's text.
@@ -41,8 +63,21 @@ enum Form {
     Function,
     /// Whatever the call means there: template arguments are deduced or depend on the context.
     Call,
-    /// A printed kernel: its registered name and its type.
-    Printed(String, String),
+    /// A printed kernel: its registered name, and what gives its parameters' types.
+    Printed(String, Signature),
+    /// Not decided: the kernel depends on the arguments of the template around. Its instantiations decide.
+    Dependent,
+    /// The user's kernel, as [`Form::Call`], although printed ones were wanted.
+    Kept(String),
+}
+
+/// How a launch of a printed kernel knows the types that its arguments convert to.
+#[derive(Clone, PartialEq, Eq)]
+enum Signature {
+    /// From the user's kernel, whose name means one function.
+    OfName,
+    /// It is spelled.
+    Spelled(String),
 }
 
 /// A launch in the text.
@@ -53,25 +88,21 @@ struct Launch {
 }
 
 /// Edits the files that were read. `main` gets the registration of device variables at its end.
-pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Vec<EditedFile> {
-    let mut collector = Collector {
-        ast,
-        kernels,
-        functions: HashMap::new(),
-        templates: HashMap::new(),
-        launches: BTreeMap::new(),
-        shared: BTreeMap::new(),
-        symbols: Vec::new(),
-        linker_names: HashMap::new(),
-    };
-    collector.count_functions(&ast.declarations);
+pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Edited {
+    let mut collector = Collector::new(ast, kernels);
+    collector.count_functions(&ast.declarations, "");
     for node in &ast.declarations {
         collector.visit(node, "", false, false);
     }
     let mut edits: BTreeMap<FileId, Vec<Edit>> = BTreeMap::new();
+    let mut kept = Vec::new();
     for ((file, open), launch) in &collector.launches {
         if let Some(text) = collector.text(*file) {
             edits.entry(*file).or_default().extend(launch_edits(text, *open, launch));
+        }
+        if let Form::Kept(reason) = &launch.form {
+            let span = Span { file: *file, start: launch.start as u32, end: *open as u32 };
+            kept.push(KeptLaunch { span, reason: reason.clone() });
         }
     }
     for ((file, start), (end, replacement)) in collector.shared {
@@ -84,10 +115,27 @@ pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Vec<EditedFile> {
         let mut text = apply(text, edits);
         if file == main {
             text.push_str(&registrations(&collector.symbols));
+            if let Kernels::Printed { variable_label, .. } = kernels {
+                text.push_str(&references(&collector.symbols, variable_label));
+            }
         }
         files.push(EditedFile { file, text });
     }
-    files
+    Edited { files, kept }
+}
+
+/// The names of the device variables that [`edit`] registers.
+pub fn symbols(ast: &Ast) -> Vec<String> {
+    let mut collector = Collector::new(ast, Kernels::Direct);
+    ast.declarations.iter().for_each(|node| collector.visit(node, "", false, false));
+    collector.symbols.into_iter().map(|symbol| symbol.name).collect()
+}
+
+/// A function as a launch may name it.
+struct DeclaredFunction {
+    /// On the device.
+    linker_name: String,
+    is_global: bool,
 }
 
 struct Collector<'a, 'p> {
@@ -97,8 +145,8 @@ struct Collector<'a, 'p> {
     functions: HashMap<&'a str, HashSet<&'a str>>,
     /// The templates of functions by name: how many parameters each has.
     templates: HashMap<&'a str, Vec<usize>>,
-    /// Linker names by Clang's id.
-    linker_names: HashMap<crate::clang::NodeId, &'a str>,
+    /// What is known of each function, by Clang's id.
+    declared: HashMap<NodeId, DeclaredFunction>,
     /// By the place of `<<<`.
     launches: BTreeMap<(FileId, usize), Launch>,
     shared: BTreeMap<(FileId, usize), (usize, String)>,
@@ -113,16 +161,29 @@ struct Symbol {
     space: &'static str,
 }
 
-impl<'a> Collector<'a, '_> {
+impl<'a, 'p> Collector<'a, 'p> {
+    fn new(ast: &'a Ast, kernels: Kernels<'p>) -> Self {
+        Collector {
+            ast,
+            kernels,
+            functions: HashMap::new(),
+            templates: HashMap::new(),
+            declared: HashMap::new(),
+            launches: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            symbols: Vec::new(),
+        }
+    }
+
     fn text(&self, file: FileId) -> Option<&'a str> {
         self.ast.sources.files.get(file)?.text.as_deref()
     }
 
-    fn count_functions(&mut self, nodes: &'a [Node]) {
+    fn count_functions(&mut self, nodes: &'a [Node], namespace: &'a str) {
         for node in nodes {
             match node.kind {
                 Kind::FunctionDecl => {
-                    let linker_name = self.note_linker_name(node);
+                    let linker_name = self.declare(node, namespace);
                     self.functions.entry(node.name()).or_default().insert(linker_name);
                 }
                 Kind::FunctionTemplateDecl => {
@@ -133,18 +194,21 @@ impl<'a> Collector<'a, '_> {
                         known.push(parameters);
                     }
                     for instantiation in node.children(Kind::FunctionDecl) {
-                        self.note_linker_name(instantiation);
+                        self.declare(instantiation, namespace);
                     }
                 }
-                Kind::NamespaceDecl | Kind::LinkageSpecDecl => self.count_functions(&node.inner),
+                Kind::NamespaceDecl => self.count_functions(&node.inner, node.name()),
+                Kind::LinkageSpecDecl => self.count_functions(&node.inner, namespace),
                 _ => {}
             }
         }
     }
 
-    fn note_linker_name(&mut self, function: &'a Node) -> &'a str {
-        let linker_name = function.data.mangled_name.as_deref().unwrap_or(function.name());
-        self.linker_names.insert(function.id, linker_name);
+    /// Notes a function; its linker name.
+    fn declare(&mut self, node: &'a Node, namespace: &str) -> &'a str {
+        let linker_name = node.data.mangled_name.as_deref().unwrap_or(node.name());
+        let declared = DeclaredFunction { linker_name: linker_name.to_owned(), is_global: namespace.is_empty() };
+        self.declared.insert(node.id, declared);
         linker_name
     }
 
@@ -187,27 +251,47 @@ impl<'a> Collector<'a, '_> {
         let is_beside = span.file == file && (span.start as usize) < open;
         let start = if is_beside { span.start as usize } else { start_of_callee(text, open) };
         let form = self.form(find_name(callee), &text[start..open]);
-        let known = self.launches.entry((file, open)).or_insert(Launch { start, form: form.clone() });
-        if known.form != form {
-            // Instantiations of one text launch different kernels.
-            known.form = Form::Call;
+        let different = self.kept("instantiations of its template launch different kernels");
+        let known = self.launches.entry((file, open)).or_insert(Launch { start, form: Form::Dependent });
+        if known.form == Form::Dependent {
+            known.form = form;
+        } else if form != Form::Dependent && known.form != form {
+            known.form = different;
         }
     }
 
     fn form(&self, name: Option<&Node>, callee: &str) -> Form {
         let reference = name.and_then(|name| name.data.referenced_decl.as_ref());
-        if let Kernels::Printed(printed) = self.kernels
-            && let Some((name, reference)) = name.zip(reference)
-            && let Some(registered) = self.linker_names.get(&reference.id).and_then(|name| printed.get(*name))
-        {
-            return Form::Printed(registered.clone(), name.ty().to_owned());
+        let direct = self.direct_form(reference.and_then(|reference| reference.name.as_deref()), callee);
+        let Kernels::Printed { kernels: printed, .. } = self.kernels else { return direct };
+        let Some((name, reference)) = name.zip(reference) else { return Form::Dependent };
+        // A pointer to a kernel, or something else that only the running program knows.
+        let Some(declared) = self.declared.get(&reference.id) else {
+            return self.kept("which kernel it launches is known only when it runs");
+        };
+        let registered = match printed.get(&declared.linker_name) {
+            Some(Ok(registered)) => registered.clone(),
+            Some(Err(reason)) => return Form::Kept(reason.clone()),
+            None => return self.kept("its kernel was not found"),
+        };
+        let ty = name.ty();
+        if direct == Form::Function {
+            Form::Printed(registered, Signature::OfName)
+        } else if is_writable(ty) && (declared.is_global || !names_a_record(ty)) {
+            Form::Printed(registered, Signature::Spelled(ty.to_owned()))
+        } else {
+            self.kept(&format!("the type of its kernel, `{ty}`, cannot be written there"))
         }
+    }
+
+    /// How the user's own kernel is launched.
+    fn direct_form(&self, name: Option<&str>, callee: &str) -> Form {
         if let Some((name, arguments)) = callee.split_once('<') {
             return if self.is_complete(name, arguments) { Form::Function } else { Form::Call };
         }
-        let name = reference.and_then(|reference| reference.name.as_deref()).unwrap_or_default();
-        let is_single =
-            self.functions.get(name).is_some_and(|all| all.len() == 1) && !self.templates.contains_key(name);
+        let is_single = name.is_some_and(|name| {
+            self.functions.get(name).is_some_and(|all| all.len() == 1) && !self.templates.contains_key(name)
+        });
         if is_single { Form::Function } else { Form::Call }
     }
 
@@ -218,6 +302,14 @@ impl<'a> Collector<'a, '_> {
         self.templates.get(name).is_some_and(|parameters| *parameters == [written])
             && !self.functions.contains_key(name)
             && !arguments.contains("...")
+    }
+
+    /// A launch of the user's own kernel, for a reason that matters only where printed ones are wanted.
+    fn kept(&self, reason: &str) -> Form {
+        match self.kernels {
+            Kernels::Direct => Form::Call,
+            Kernels::Printed { .. } => Form::Kept(reason.to_owned()),
+        }
     }
 
     fn dynamic_shared(&mut self, node: &'a Node, in_function: bool) {
@@ -310,10 +402,15 @@ fn launch_edits(text: &str, open: usize, launch: &Launch) -> Vec<Edit> {
     let callee = &text[start..open];
     let head = match form {
         Form::Function => format!("::cotangent::launch({}", callee.trim_end()),
-        Form::Call => {
+        Form::Call | Form::Dependent | Form::Kept(_) => {
             format!("::cotangent::launch([&](auto&&... _arguments) {{ {}(_arguments...); }}", callee.trim_end())
         }
-        Form::Printed(name, ty) => format!("::cotangent::launch_printed<{}>(\"{name}\"", printed_type(ty)),
+        Form::Printed(name, Signature::OfName) => {
+            format!("::cotangent::launch_printed({}, \"{name}\"", callee.trim_end())
+        }
+        Form::Printed(name, Signature::Spelled(ty)) => {
+            format!("::cotangent::launch_printed<{}>(nullptr, \"{name}\"", printed_type(ty))
+        }
     };
     // Lines inside what is replaced stay, so that line numbers do.
     let lines: String = callee.chars().filter(|character| *character == '\n').collect();
@@ -394,23 +491,31 @@ fn registrations(symbols: &[Symbol]) -> String {
     out
 }
 
-/// The kernels that a program launches: linker name and type, in the order of the text.
+/// References by which the printed kernels reach the variables, whatever their linkage.
+fn references(symbols: &[Symbol], variable_label: &str) -> String {
+    let reference = |(number, Symbol { name, .. }): (usize, &Symbol)| {
+        format!("decltype({name})& _cotangent_variable_{number} __asm__(\"{variable_label}{name}\") = {name};\n")
+    };
+    symbols.iter().enumerate().map(reference).collect()
+}
+
+/// The kernels that a program launches: their linker names on the device, in the order of the text. `ast` is the host's.
 pub fn launched_kernels(ast: &Ast) -> Vec<String> {
-    fn visit(node: &Node, names: &HashMap<crate::clang::NodeId, &str>, found: &mut Vec<String>) {
+    fn visit(node: &Node, names: &HashMap<NodeId, String>, found: &mut Vec<String>) {
         if node.kind == Kind::CUDAKernelCallExpr
             && let Some(reference) =
                 node.inner.first().and_then(find_name).and_then(|name| name.data.referenced_decl.as_ref())
             && let Some(linker_name) = names.get(&reference.id)
-            && !found.iter().any(|known| known == linker_name)
+            && !found.contains(linker_name)
         {
-            found.push((*linker_name).to_owned());
+            found.push(linker_name.clone());
         }
         node.inner.iter().for_each(|child| visit(child, names, found));
     }
-    fn collect<'a>(nodes: &'a [Node], names: &mut HashMap<crate::clang::NodeId, &'a str>) {
+    fn collect(nodes: &[Node], names: &mut HashMap<NodeId, String>) {
         for node in nodes {
             if let Some(linker_name) = node.data.mangled_name.as_deref().filter(|_| node.kind == Kind::FunctionDecl) {
-                names.insert(node.id, linker_name);
+                names.insert(node.id, linker_name.to_owned());
             }
             collect(&node.inner, names);
         }
@@ -425,6 +530,28 @@ pub fn launched_kernels(ast: &Ast) -> Vec<String> {
 /// Whether a type's spelling can be written in the user's text again; a lambda's cannot.
 pub fn is_writable(ty: &str) -> bool {
     types::parse(ty).is_some() && !ty.contains("(lambda") && !ty.contains("(unnamed") && !ty.contains("(anonymous")
+}
+
+/// Whether a type mentions more than what C++ has of itself: a name that means something only in its own scope.
+fn names_a_record(ty: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "void",
+        "bool",
+        "char",
+        "short",
+        "int",
+        "long",
+        "float",
+        "double",
+        "signed",
+        "unsigned",
+        "const",
+        "volatile",
+        "__restrict",
+        "size_t",
+    ];
+    let words = ty.split(|character: char| !character.is_alphanumeric() && character != '_');
+    words.filter(|word| !word.is_empty()).any(|word| !WORDS.contains(&word))
 }
 
 #[cfg(test)]
@@ -445,8 +572,12 @@ mod tests {
             "::cotangent::launch([&](auto&&... _arguments) { k<float>(_arguments...); }, f(\">>>\"), b /* >>> */, 0, s)(x, y);"
         );
         assert_eq!(
-            launch("k<<<1, 2>>>(x);", Form::Printed("k".into(), "void (float *__restrict)".into())),
-            "::cotangent::launch_printed<void (float *)>(\"k\", 1, 2)(x);"
+            launch("k<<<1, 2>>>(x);", Form::Printed("k".into(), Signature::Spelled("void (float *__restrict)".into()))),
+            "::cotangent::launch_printed<void (float *)>(nullptr, \"k\", 1, 2)(x);"
+        );
+        assert_eq!(
+            launch("k<<<1, 2>>>(x);", Form::Printed("geo::k".into(), Signature::OfName)),
+            "::cotangent::launch_printed(k, \"geo::k\", 1, 2)(x);"
         );
     }
 

@@ -4,5 +4,6 @@
 
 #include "cotangent/thread.hpp"
 #include "cotangent/launch.hpp"
+#include "cotangent/printed.hpp"
 #include "cotangent/collective.hpp"
 #include "cotangent/atomic.hpp"

@@ -23,6 +23,9 @@ struct Configuration {
 CotangentDim* enter_block(const CotangentLaunch* launch, CotangentDim block_index);
 void leave_block();
 
+// Where the launch stands that a printed kernel's launcher carries out; null for others. Defined in support.cpp.
+extern __thread const CotangentSite* printed_site COTANGENT_THREAD_LOCAL;
+
 // Hands a launch to the runtime. `run_thread` is called with the address of `closure` for every
 // thread. Errors are left where cudaGetLastError finds them.
 template <class Closure>
@@ -40,7 +43,7 @@ COTANGENT_UNCHECKED int submit(const Configuration& configuration, Closure& clos
   launch.leave_block = leave_block;
   launch.run_thread = run_thread;
   launch.run_blocks = run_blocks;
-  launch.site = configuration.site;
+  launch.site = printed_site != nullptr ? *printed_site : configuration.site;
   return api->launch(&launch);
 }
 

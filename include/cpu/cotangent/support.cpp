@@ -3,7 +3,9 @@
 #include "cotangent/cpu.hpp"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Nothing in this file is the user's.
 #pragma clang attribute push(__attribute__((disable_sanitizer_instrumentation)), apply_to = function)
@@ -42,6 +44,34 @@ void assertion_failed(const char* expression, const char* file, unsigned line, c
   if (api != nullptr) api->assert_failed(expression, file, line, function);
   // Still here: this is host code.
   __assert_fail(expression, file, line, function);
+}
+
+__thread const CotangentSite* printed_site COTANGENT_THREAD_LOCAL = nullptr;
+
+// Constant-initialised, so that it is there before the first static constructor registers a kernel.
+static const PrintedKernel* printed_kernels = nullptr;
+
+void PrintedKernel::add() {
+  next = printed_kernels;
+  printed_kernels = this;
+}
+
+[[noreturn]] static void stop(const char* kernel, const char* problem) {
+  fprintf(stderr, "cotangent: the printed kernel `%s` %s\n", kernel, problem);
+  abort();
+}
+
+void run_printed(const char* name, const Configuration& configuration, void* const* arguments, const size_t* sizes,
+                 size_t count) {
+  const PrintedKernel* kernel = printed_kernels;
+  while (kernel != nullptr && strcmp(kernel->name, name) != 0) kernel = kernel->next;
+  if (kernel == nullptr) stop(name, "is launched before the program's static constructors have registered it");
+  if (kernel->count != count || memcmp(kernel->sizes, sizes, count * sizeof(size_t)) != 0) {
+    stop(name, "has parameters of other sizes than the user's");
+  }
+  printed_site = &configuration.site;
+  kernel->call(kernel->launcher, configuration, arguments);
+  printed_site = nullptr;
 }
 
 // The runtime's table is there before the program's own static constructors run, because they may

@@ -104,6 +104,10 @@ impl Files {
 fn device_linker_name(name: Arc<str>) -> Arc<str> {
     const STUB: &str = "__device_stub__";
     let Some((before, after)) = name.split_once(STUB) else { return name };
+    if before.is_empty() {
+        // A kernel with C linkage.
+        return after.into();
+    }
     let head = before.trim_end_matches(|last: char| last.is_ascii_digit());
     match before[head.len()..].parse::<usize>().ok().and_then(|length| length.checked_sub(STUB.len())) {
         Some(length) => format!("{head}{length}{after}").into(),
@@ -145,6 +149,7 @@ mod tests {
         for (host, device) in [
             ("_Z20__device_stub__saxpyif", "_Z5saxpyif"),
             ("_ZN3geo20__device_stub__scaleILi16EEEvPf", "_ZN3geo5scaleILi16EEEvPf"),
+            ("__device_stub__plain", "plain"),
             ("_Z3foov", "_Z3foov"),
         ] {
             assert_eq!(&*device_linker_name(host.into()), device);

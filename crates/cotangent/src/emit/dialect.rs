@@ -9,6 +9,9 @@ pub enum Dialect {
     Cuda,
     /// Plain C++ against Cotangent's own headers, to run on a CPU.
     Cpu,
+    /// As `Cpu`, for a part of a program: kernels are registered under their names for launches elsewhere, and device
+    /// variables are those of the rest, which defines references to them.
+    CpuPart,
 }
 
 /// The spellings of one dialect.
@@ -33,6 +36,18 @@ pub(super) struct Spellings {
     pub(super) launch: LaunchStyle,
     /// Before variables outside functions.
     pub(super) globals: [(GlobalStorage, &'static str); 5],
+    /// Where the rest of the program is, if this is a part of one.
+    pub(super) part: Option<Part>,
+}
+
+/// Before the name of a device variable: the label under which a part of a program expects a reference to it.
+pub const VARIABLE_LABEL: &str = "cotangent.";
+
+/// How a part of a program meets the rest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The type whose objects register kernels.
+    pub(super) kernel: &'static str,
 }
 
 /// How the dynamic shared memory of a block is declared.
@@ -76,6 +91,7 @@ pub(super) fn spellings(dialect: Dialect) -> &'static Spellings {
     match dialect {
         Dialect::Cuda => &CUDA,
         Dialect::Cpu => &CPU,
+        Dialect::CpuPart => &CPU_PART,
     }
 }
 
@@ -98,6 +114,7 @@ const CUDA: Spellings = Spellings {
     coordinates: Coordinates::Variables,
     launch: LaunchStyle::Chevrons,
     globals: GLOBALS,
+    part: None,
 };
 
 // `__shared__`, `__device__` and the like are macros of the CPU headers.
@@ -115,7 +132,10 @@ const CPU: Spellings = Spellings {
         coroutines: "::cotangent::launch_coroutines",
     },
     globals: GLOBALS,
+    part: None,
 };
+
+const CPU_PART: Spellings = Spellings { part: Some(Part { kernel: "::cotangent::PrintedKernel" }), ..CPU };
 
 #[cfg(test)]
 mod tests {
@@ -123,7 +143,7 @@ mod tests {
 
     #[test]
     fn every_storage_is_in_every_table() {
-        for dialect in [Dialect::Cuda, Dialect::Cpu] {
+        for dialect in [Dialect::Cuda, Dialect::Cpu, Dialect::CpuPart] {
             for (storage, spelling) in GLOBALS {
                 assert_eq!(spellings(dialect).global(storage), spelling);
             }

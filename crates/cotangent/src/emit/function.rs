@@ -41,6 +41,19 @@ pub(super) fn launcher_name(program: &Program<'_>, kernel: FunctionId) -> String
     program.names.unused(format!("{}_launch", program.module.functions[kernel].name))
 }
 
+/// In a part of a program: the objects that register its kernels under their names, with their launchers.
+pub(super) fn registrations(program: &Program<'_>) -> Vec<String> {
+    let Some(part) = program.spellings.part else { return Vec::new() };
+    let kernels = program.module.functions.entries().filter(|(_, function)| function.space == Space::Kernel);
+    kernels
+        .enumerate()
+        .map(|(number, (id, function))| {
+            let launcher = launcher_name(program, id);
+            format!("static {} _cotangent_printed_{number}(\"{}\", {launcher});", part.kernel, function.name)
+        })
+        .collect()
+}
+
 /// A name for the thread parameter that no variable of the function has.
 pub(super) fn thread_name(function: &Function) -> String {
     let mut name = String::from("thread");

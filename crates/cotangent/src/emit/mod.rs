@@ -29,7 +29,7 @@ mod usage;
 
 use std::collections::BTreeSet;
 
-pub use dialect::Dialect;
+pub use dialect::{Dialect, VARIABLE_LABEL};
 
 use dialect::Spellings;
 use layout::Lines;
@@ -73,6 +73,10 @@ pub fn emit(module: &Module, dialect: Dialect) -> String {
     for (id, function) in module.functions.entries() {
         sections.begin(Kind::Definition, namespace_of(&function.name));
         function::definition(&program, &mut sections.lines, id);
+    }
+    for registration in function::registrations(&program) {
+        sections.begin(Kind::Variable, "");
+        sections.lines.line(&registration);
     }
     sections.finish()
 }

@@ -20,6 +20,11 @@ fn cpu(module: &str) -> String {
     printed(module, Dialect::Cpu)
 }
 
+/// The module as a part of a program for the CPU.
+fn part(module: &str) -> String {
+    printed(module, Dialect::CpuPart)
+}
+
 /// The body of the module's last function as CUDA C++, without its signature and indentation.
 fn body(module: &str) -> String {
     let text = cuda(module);

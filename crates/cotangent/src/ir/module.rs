@@ -88,6 +88,16 @@ pub enum GlobalStorage {
     Host,
 }
 
+impl GlobalStorage {
+    /// Whether it is a variable of the device, which kernels share with the host's copies to and from symbols.
+    pub fn is_on_device(self) -> bool {
+        match self {
+            GlobalStorage::Device | GlobalStorage::Constant | GlobalStorage::Managed => true,
+            GlobalStorage::Constexpr | GlobalStorage::Host => false,
+        }
+    }
+}
+
 /// A function.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Function {

@@ -31,7 +31,7 @@ mod types;
 
 use crate::clang::Ast;
 use crate::diagnostic::Diagnostic;
-use crate::ir::Module;
+use crate::ir::{Module, Name};
 
 pub use request::candidates;
 
@@ -50,15 +50,22 @@ pub struct Passes<'a> {
 /// Lowers the requested functions and all they need.
 ///
 /// A request is a name as in C++: `saxpy`, `geo::area`, `k<float, 128>`, and, to choose among overloads,
-/// `f(float, int)`. All problems that were found are reported, not only the first.
+/// `f(float, int)`; or the name that the linker knows the function by, after an `@`. All problems that were found are
+/// reported, not only the first.
 ///
 /// # Errors
 /// The diagnostics, if there is any.
 pub fn lower(passes: Passes<'_>, requests: &[&str]) -> Result<Module, Vec<Diagnostic>> {
+    lower_with_names(passes, requests).map(|(module, _)| module)
+}
+
+/// As [`lower`], with the names that the requested functions have in the module, in the order of the requests.
+///
+/// # Errors
+/// The diagnostics, if there is any.
+pub fn lower_with_names(passes: Passes<'_>, requests: &[&str]) -> Result<(Module, Vec<Name>), Vec<Diagnostic>> {
     let mut context = context::Context::new(passes);
-    for request in requests {
-        request::lower_request(&mut context, request);
-    }
+    let names = requests.iter().filter_map(|request| request::lower_request(&mut context, request)).collect();
     let (module, diagnostics) = context.finish();
-    if diagnostics.is_empty() { Ok(order::callees_first(&module)) } else { Err(diagnostics) }
+    if diagnostics.is_empty() { Ok((order::callees_first(&module), names)) } else { Err(diagnostics) }
 }

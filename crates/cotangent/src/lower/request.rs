@@ -4,24 +4,25 @@ use super::context::{Context, Pass, Problem};
 use super::declarations::{Declarations, Declared, template_arguments};
 use crate::clang::{Ast, Kind, Node, NodeId};
 use crate::diagnostic::{self, Diagnostic};
+use crate::ir::Name;
 use crate::source::Span;
 
-/// A request taken apart: `geo::k<float, 128>(float *, int)`.
+/// A request taken apart: `geo::k<float, 128>(float *, int)`, or by its linker name, `@_Z1kPfi`.
 struct Request<'r> {
     name: &'r str,
     arguments: Option<Vec<String>>,
     params: Option<String>,
 }
 
-/// Lowers the function that a request means, or reports why not.
-pub(super) fn lower_request(context: &mut Context<'_>, request: &str) {
-    match find(context, request) {
-        Ok((pass, id, span)) => {
-            if let Err(problem) = context.function(pass, id, span) {
-                context.report(problem);
-            }
+/// Lowers the function that a request means, and returns its name in the module, or reports why not.
+pub(super) fn lower_request(context: &mut Context<'_>, request: &str) -> Option<Name> {
+    let found = find(context, request).map_err(|diagnostic| Problem::New(Box::new(diagnostic)));
+    match found.and_then(|(pass, id, span)| context.function(pass, id, span)) {
+        Ok(function) => Some(context.module.functions[function].name.clone()),
+        Err(problem) => {
+            context.report(problem);
+            None
         }
-        Err(diagnostic) => context.report(Problem::New(Box::new(diagnostic))),
     }
 }
 
@@ -89,6 +90,9 @@ fn matching(declarations: &Declarations<'_>, request: &Request<'_>, wanted: impl
     let matches = |id: &&NodeId| {
         let Some(declared) = declarations.get(**id) else { return false };
         let node = declared.node;
+        if let Some(linker_name) = request.name.strip_prefix('@') {
+            return node.data.mangled_name.as_deref() == Some(linker_name) && wanted(node);
+        }
         let full = qualified(declarations, declared);
         let has_name = full == request.name || full.ends_with(&format!("::{}", request.name));
         let has_arguments = request.arguments.as_ref().is_none_or(|arguments| {

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::cpu;
+use super::{cpu, part};
 
 #[test]
 fn a_plain_loop() {
@@ -119,4 +119,14 @@ fn threads_that_wait_are_coroutines() {
         }  // namespace geo
     "#]]
     .assert_eq(&text);
+}
+
+#[test]
+fn a_part_of_a_program_uses_the_variables_of_the_rest() {
+    let text = part(
+        "constant geo::table: float[4];
+         device counter: int;
+         kernel geo::k(x: float*) { *x = geo::table[(counter as long)]; }",
+    );
+    expect![[""]].assert_eq(&text);
 }
