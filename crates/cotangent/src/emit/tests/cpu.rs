@@ -128,5 +128,29 @@ fn a_part_of_a_program_uses_the_variables_of_the_rest() {
          device counter: int;
          kernel geo::k(x: float*) { *x = geo::table[(counter as long)]; }",
     );
-    expect![[""]].assert_eq(&text);
+    expect![[r#"
+        namespace geo {
+
+        extern float (&table)[4] __asm__("cotangent.geo::table");
+
+        }  // namespace geo
+
+        extern int& counter __asm__("cotangent.counter");
+
+        namespace geo {
+
+        static inline void k(float* x) {
+          *x = table[(long)counter];
+        }
+
+        inline void k_launch(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, float* x) {
+          auto run = [](const ::cotangent::Thread&, auto... args) { k(args...); };
+          ::cotangent::launch_loop(run, grid, block, shared, stream)(x);
+        }
+
+        }  // namespace geo
+
+        static ::cotangent::PrintedKernel _cotangent_printed_0("geo::k", geo::k_launch);
+    "#]]
+    .assert_eq(&text);
 }
