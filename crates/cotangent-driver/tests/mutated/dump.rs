@@ -55,13 +55,13 @@ fn declarations<'a>(lines: &'a [&'a str], start: usize) -> Vec<Declaration<'a>> 
     while at < lines.len() && !is_closer(lines[at]) {
         let end = end_of_subtree(lines, at);
         let (file_before, mut own_file) = (file, None);
-        for index in at..end {
+        for line in &lines[at..end] {
             // A location's file is followed by its line; the one of an `includedFrom` stands alone.
-            let named = lines[index].strip_prefix("\"file\": \"").and_then(|rest| rest.strip_suffix("\","));
+            let named = line.strip_prefix("\"file\": \"").and_then(|rest| rest.strip_suffix("\","));
             if let Some(named) = named {
                 file = named;
             }
-            if lines[index].starts_with("\"range\": ") {
+            if line.starts_with("\"range\": ") {
                 own_file.get_or_insert(file);
             }
         }

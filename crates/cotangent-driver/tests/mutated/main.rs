@@ -144,15 +144,19 @@ fn work(kind: &str, cases: std::ops::Range<usize>, folder: &Path) {
 /// Whether anything came out. One of the passes is damaged, the other is as Clang wrote it.
 fn run_dump(seed: &Path, random: &mut Random) -> bool {
     let text = fs::read_to_string(seed).expect("the seed");
-    let mut dumps = [Pass::Host, Pass::Device].map(|pass| {
+    let dumps = [Pass::Host, Pass::Device].map(|pass| {
         let dump = fs::read_to_string(dump_file(seed, pass)).expect("the seed's dump");
         dump.lines().map(str::to_owned).collect::<Vec<_>>()
     });
     let damaged = usize::from(random.below(4) > 0);
     let bytes = dump::mutate(&dumps[damaged], random);
     let intact = dumps[1 - damaged].join("\n").into_bytes();
-    dumps = [Vec::new(), Vec::new()];
-    drop(dumps);
+    if is_alone() {
+        // Before anything else: it may crash.
+        let place = std::env::temp_dir().join("mutated.json");
+        fs::write(&place, &bytes).expect("a place for the case");
+        eprintln!("{} with a damaged dump, {}", seed.display(), place.display());
+    }
     let read = |json: &[u8]| {
         let mut ast = clang::read(json)?;
         ast.sources.files.iter_mut().for_each(|source| source.text = Some(text.as_str().into()));
@@ -174,10 +178,7 @@ fn run_dump(seed: &Path, random: &mut Random) -> bool {
             Err(found) => Err(Failure::Diagnostics(render(&found, &device.sources, false))),
         }
     });
-    if std::env::var_os("COTANGENT_MUTATED_CASE").is_some() {
-        let place = std::env::temp_dir().join("mutated.json");
-        fs::write(&place, &bytes).expect("a place for the case");
-        eprintln!("the damaged dump is {}", place.display());
+    if is_alone() {
         eprintln!("{result:?}");
     }
     result.is_ok()
@@ -192,10 +193,15 @@ fn run_program(tools: &Tools, seed: &Path, folder: &Path, random: &mut Random) -
     let input = Input { file: &file, flags: &flags, cuda_path: None, colour: false };
     let form = [Form::Cuda, Form::Cpu, Form::Ir][random.below(3)];
     let result = print(tools, &input, function(&text), form);
-    if std::env::var_os("COTANGENT_MUTATED_CASE").is_some() {
+    if is_alone() {
         eprintln!("{mutated}\n{result:?}");
     }
     result.is_ok()
+}
+
+/// Whether one case is run to be looked at.
+fn is_alone() -> bool {
+    std::env::var_os("COTANGENT_MUTATED_CASE").is_some()
 }
 
 /// What a fixture asks for.

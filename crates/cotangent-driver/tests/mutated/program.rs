@@ -52,7 +52,7 @@ fn kind(word: &str) -> Kind {
     }
 }
 
-/// Identifiers, numbers, blanks, and single other characters; a comment's line is one word.
+/// Identifiers, numbers, blanks, and single other characters; lines of comments are left out.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for line in text.split_inclusive('\n') {
@@ -62,11 +62,9 @@ fn words(text: &str) -> Vec<String> {
         let mut last = Kind::Bracket;
         for character in line.chars() {
             let this = kind(character.encode_utf8(&mut [0; 4]));
-            let joins = match (&last, &this) {
-                (Kind::Blank, Kind::Blank) | (Kind::Operator, Kind::Operator) => true,
-                (Kind::Word | Kind::Number, Kind::Word | Kind::Number) => true,
-                _ => false,
-            };
+            let is_name = |kind: &Kind| matches!(kind, Kind::Word | Kind::Number);
+            let is_run = matches!(this, Kind::Blank | Kind::Operator) && last == this;
+            let joins = is_run || (is_name(&last) && is_name(&this));
             match words.last_mut() {
                 Some(word) if joins => word.push(character),
                 _ => {
