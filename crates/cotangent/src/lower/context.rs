@@ -55,6 +55,8 @@ pub(super) struct Context<'a> {
     pub(super) lambdas: HashMap<(Pass, String), NodeId>,
     /// The namespaces and records around what is being lowered, with a trailing `::`: names in types start there.
     pub(super) scope: String,
+    /// Variables outside functions whose initial values are being lowered.
+    pub(super) open_globals: HashSet<(Pass, NodeId)>,
     /// Records whose values run a destructor of the user's.
     pub(super) destructors: HashSet<RecordId>,
     /// How many types are being looked up inside one another.
@@ -87,6 +89,7 @@ impl<'a> Context<'a> {
             captures: HashMap::new(),
             lambdas: HashMap::new(),
             scope: String::new(),
+            open_globals: HashSet::new(),
             destructors: HashSet::new(),
             type_depth: 0,
             taken: HashSet::new(),

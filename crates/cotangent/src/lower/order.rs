@@ -3,7 +3,7 @@
 //! It depends on the module's contents only, not on the order of the user's text, so that lowering what was printed
 //! gives the same order again: everything is numbered as it is first met from the requested functions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::ops::ControlFlow;
 
@@ -15,8 +15,13 @@ use crate::ir::{
 
 /// The same module in its normal order. What nothing refers to any more is left out, except functions.
 pub(super) fn callees_first(module: &Module) -> Module {
-    let mut order =
-        Order { module, records: Numbering::default(), globals: Numbering::default(), functions: Numbering::default() };
+    let mut order = Order {
+        module,
+        records: Numbering::default(),
+        globals: Numbering::default(),
+        functions: Numbering::default(),
+        open: HashSet::new(),
+    };
     // A function that no other calls was asked for.
     let called = called(module);
     for id in module.functions.ids().filter(|id| !called.contains(id)) {
@@ -86,6 +91,8 @@ struct Order<'m> {
     records: Numbering<RecordId>,
     globals: Numbering<GlobalId>,
     functions: Numbering<FunctionId>,
+    /// Records whose fields are being visited.
+    open: HashSet<RecordId>,
 }
 
 impl Order<'_> {
@@ -159,7 +166,8 @@ impl Order<'_> {
 
     fn ty(&mut self, ty: &Type) {
         match ty {
-            Type::Record(id) if !self.records.numbers.contains_key(id) => {
+            // A record that contains itself is none that C++ has; the validator says so.
+            Type::Record(id) if !self.records.numbers.contains_key(id) && self.open.insert(*id) => {
                 let module = self.module;
                 let fields = &module.records[*id].fields;
                 // What it contains comes before it, what it points to may come after.

@@ -199,10 +199,15 @@ impl<'a> Body<'_, 'a> {
         } else {
             GlobalStorage::Host
         };
+        if !self.context.open_globals.insert((self.pass, id)) {
+            return broken(node.span, "a variable whose value depends on itself");
+        }
         let init = match variable.data.init.as_ref().and_then(|_| super::stmt::initializer(variable)) {
-            Some(init) => self.constant_initial_value(init, &ty)?,
-            None => None,
+            Some(init) => self.constant_initial_value(init, &ty),
+            None => Ok(None),
         };
+        self.context.open_globals.remove(&(self.pass, id));
+        let init = init?;
         // The other pass may have the same variable already.
         let known =
             self.context.module.globals.entries().find(|(_, global)| *global.name == *wanted && global.ty == ty);
