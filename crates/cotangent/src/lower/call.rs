@@ -2,6 +2,7 @@
 
 use super::callee::{Callee, Object};
 use super::constant::convert;
+use super::construct::MAX_INLINING;
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use super::loops::is_written;
@@ -149,7 +150,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// A place that stays the same whatever is stored elsewhere: a variable, or what a kept pointer points to.
-    fn pointed_to(&mut self, place: Place) -> Place {
+    pub(super) fn pointed_to(&mut self, place: Place) -> Place {
         if matches!(place.kind, PlaceKind::Local(_)) {
             return place;
         }
@@ -191,7 +192,7 @@ impl<'a> Body<'_, 'a> {
         object: Option<Object<'a>>,
         returned: &'a Node,
     ) -> Lowered<Place> {
-        if self.inlining > 32 {
+        if self.inlining > MAX_INLINING {
             return broken(node.span, "functions inside one another without end");
         }
         let object_place = match object {

@@ -14,13 +14,8 @@ impl<'a> Body<'_, 'a> {
         let Some(operand) = node.inner.last() else { return broken(node.span, "a conversion of nothing") };
         let kind = node.data.cast_kind.as_deref().unwrap_or("");
         match kind {
-            "LValueToRValue" => {
-                if operand.is_glvalue() {
-                    // Some places are known by value only: `threadIdx.x`, a parameter of a function lowered in place.
-                    return self.value(operand);
-                }
-                self.value(operand)
-            }
+            // Not by the place: some are known by value only, as `threadIdx.x` is.
+            "LValueToRValue" => self.value(operand),
             "NoOp" if node.is_glvalue() => self.place(node).map(Expr::load),
             "NoOp" => {
                 let ty = self.context.node_type(self.pass, node)?;

@@ -10,7 +10,7 @@ use crate::diagnostic;
 use crate::ir::{Expr, ExprKind, FunctionId, Place, StmtKind, Type};
 
 /// How many functions may be lowered in place of their calls inside one another.
-const MAX_INLINING: usize = 32;
+pub(super) const MAX_INLINING: usize = 32;
 
 /// A constructor that must run, and its arguments.
 pub(super) struct ConstructorCall {

@@ -266,7 +266,7 @@ impl<'c, 'a> Body<'c, 'a> {
         Place::local(local, self.locals[local].ty.clone()).at(self.span)
     }
 
-    /// A temporary that holds a value from here on; a constant stays itself.
+    /// A temporary that holds a value from here on.
     pub(super) fn keep(&mut self, value: Expr) -> Expr {
         let ty = value.ty.clone();
         let local = self.new_temporary(ty);

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::function::Body;
 use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
 
 /// What statements may change.
 #[derive(Default)]
@@ -62,13 +62,7 @@ impl Body<'_, '_> {
 
     /// A place that stays the same when it is stored to: itself, or what a pointer to it that is kept points to.
     pub(super) fn fixed(&mut self, place: Place) -> Place {
-        if self.is_stable(&place) {
-            return place;
-        }
-        let ty = Type::pointer(place.ty.clone());
-        let address = self.address(place, ty);
-        let pointer = self.keep(address);
-        super::place::deref(pointer)
+        if self.is_stable(&place) { place } else { self.pointed_to(place) }
     }
 
     /// Remembers that the address of a place was taken.
