@@ -11,3 +11,4 @@ pub mod ir;
 pub mod lower;
 pub mod rules;
 pub mod source;
+pub mod transform;

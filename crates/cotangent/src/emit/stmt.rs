@@ -18,6 +18,9 @@ use crate::ir::{BinaryOp, Block, Expr, ExprKind, Local, LocalId, Place, PlaceKin
 pub(super) fn block(scope: &Scope<'_>, lines: &mut Lines, block: &Block) {
     let mut rest = block.as_slice();
     while let Some((first, after)) = rest.split_first() {
+        for note in first.note.iter().flat_map(|note| note.lines()) {
+            lines.line(&format!("// {note}"));
+        }
         if let Some(line) = after.first().and_then(|second| declaration_with_result(scope, first, second)) {
             lines.line(&line);
             rest = &after[1..];

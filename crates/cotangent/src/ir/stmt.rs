@@ -18,6 +18,9 @@ pub struct Stmt {
     pub kind: StmtKind,
     /// Where it stands in the user's text.
     pub span: Span,
+    /// A comment that is printed above it: why a derivative records a value or adds atomically. The text form leaves it
+    /// out.
+    pub note: Option<Name>,
 }
 
 /// What a statement does.
@@ -331,7 +334,13 @@ pub enum OpaqueArg {
 impl Stmt {
     /// A statement without a span.
     pub fn new(kind: StmtKind) -> Stmt {
-        Stmt { kind, span: Span::NONE }
+        Stmt { kind, span: Span::NONE, note: None }
+    }
+
+    /// The same statement with a comment above it.
+    pub fn noted(mut self, note: &str) -> Stmt {
+        self.note = Some(note.into());
+        self
     }
 
     /// The same statement at a place in the user's text.

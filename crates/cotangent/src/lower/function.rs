@@ -276,7 +276,7 @@ impl<'c, 'a> Body<'c, 'a> {
 
     /// Appends a statement at the current place in the user's text.
     pub(super) fn emit(&mut self, kind: StmtKind) {
-        self.block.push(Stmt { kind, span: self.span });
+        self.block.push(Stmt::new(kind).at(self.span));
     }
 
     /// Lowers into a block of its own: names end with it.

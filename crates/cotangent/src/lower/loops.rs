@@ -110,7 +110,7 @@ impl<'a> Body<'_, 'a> {
                     lowering.statement(variable);
                 }
                 let test = lowering.condition(cond)?;
-                let then_block = vec![crate::ir::Stmt { kind: StmtKind::Break, span: lowering.span }];
+                let then_block = vec![crate::ir::Stmt::new(StmtKind::Break).at(lowering.span)];
                 lowering.emit(StmtKind::If { cond: not(test), then_block, else_block: Vec::new() });
             }
             body.iter().for_each(|part| lowering.flattened(part));

@@ -35,7 +35,7 @@ impl Body<'_, '_> {
             let local = self.new_temporary(expr.ty.clone());
             let value = std::mem::replace(expr, Expr::load(self.local_place(local)));
             let kind = StmtKind::Declare { local, init: Some(value) };
-            self.block.insert(at, Stmt { kind, span: self.span });
+            self.block.insert(at, Stmt::new(kind).at(self.span));
             at += 1;
         }
     }

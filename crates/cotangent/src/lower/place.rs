@@ -168,7 +168,7 @@ impl<'a> Body<'_, 'a> {
         let local = self.new_local(variable.name(), ty, Storage::DynamicShared, variable.span);
         self.bindings.insert(variable.id, Binding::Local(local));
         let kind = StmtKind::Declare { local, init: None };
-        self.prologue.push(crate::ir::Stmt { kind, span: variable.span });
+        self.prologue.push(crate::ir::Stmt::new(kind).at(variable.span));
         Ok(self.local_place(local))
     }
 
