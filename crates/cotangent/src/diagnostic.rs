@@ -52,6 +52,13 @@ codes! {
     RECURSION = "C0106", "a function that calls itself";
     UNSUPPORTED_CALL = "C0107", "a call that is not supported";
     TOO_DEEP = "C0108", "code nested too deeply";
+    UNDIFFERENTIABLE = "C0301", "a function without a derivative on an active path";
+    UNNAMED_ACTIVE = "C0302", "an active value travels through a parameter that is not named";
+    THREADS_ACTIVE = "C0303", "threads exchange active values";
+    MIXED_POINTER = "C0304", "a pointer to memory of two kinds";
+    UNKNOWN_POINTER = "C0305", "a pointer to unknown memory on an active path";
+    CANNOT_RECORD = "C0306", "a value that can be neither computed again nor recorded";
+    NOT_DIFFERENTIABLE = "C0307", "something that has no derivative was asked for";
     INTERNAL = "C0999", "a contradiction inside Cotangent";
 }
 

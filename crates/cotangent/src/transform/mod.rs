@@ -1,7 +1,14 @@
 //! From module to module: derivatives, and the passes that lead to them and clean up after them.
 
+mod accumulate;
+mod locals;
+mod normalize;
+mod prune;
+mod reverse;
 mod shadow;
+mod simplify;
 
+pub use reverse::reverse;
 pub use shadow::{Shadows, shadow_name, shadow_type};
 
 use crate::ir::{FunctionId, LocalId};

@@ -1,0 +1,179 @@
+//! Which objects carry derivatives: those that depend on a named parameter and that the result depends on.
+//!
+//! The order of statements is not looked at, so a variable is active everywhere or nowhere.
+
+use std::collections::BTreeSet;
+
+use super::objects::{Base, Object, Objects};
+use crate::ir::walk;
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Module, Place, StmtKind, Type, UnaryOp};
+
+/// The active objects of a function.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    named: BTreeSet<LocalId>,
+    varied: BTreeSet<Object>,
+    useful: BTreeSet<Object>,
+}
+
+/// Finds the active objects, given the parameters that are named.
+pub fn activity(module: &Module, objects: &Objects<'_>, body: &Block, named: &[LocalId]) -> Activity {
+    let mut activity = Activity {
+        named: named.iter().copied().collect(),
+        varied: BTreeSet::new(),
+        useful: BTreeSet::new(),
+    };
+    let mut flows = Vec::new();
+    walk::each_stmt(body, &mut |stmt| flows.extend(flow(module, objects, &stmt.kind)));
+    loop {
+        let before = (activity.varied.len(), activity.useful.len());
+        for flow in &flows {
+            if flow.from.iter().any(|object| activity.is_varied(object)) {
+                activity.varied.extend(flow.to.iter().flatten().cloned());
+            }
+            if flow.to.as_ref().is_none_or(|to| to.iter().any(|object| activity.is_useful(object))) {
+                activity.useful.extend(flow.from.iter().cloned());
+            }
+        }
+        if (activity.varied.len(), activity.useful.len()) == before {
+            return activity;
+        }
+    }
+}
+
+impl Activity {
+    /// Whether an object carries derivatives.
+    pub fn is_active(&self, object: &Object) -> bool {
+        self.is_varied(object) && self.is_useful(object)
+    }
+
+    /// Whether a place may carry derivatives.
+    pub fn is_active_place(&self, objects: &Objects<'_>, place: &Place) -> bool {
+        objects.of_place(place).iter().any(|object| self.is_active(object))
+    }
+
+    /// Whether an expression's value depends on the named parameters in a way that matters.
+    pub fn is_active_value(&self, objects: &Objects<'_>, value: &Expr) -> bool {
+        let mut loads = BTreeSet::new();
+        differentiable_loads(objects, value, &mut loads);
+        loads.iter().any(|object| self.is_active(object))
+    }
+
+    fn is_varied(&self, object: &Object) -> bool {
+        let is_named = matches!(object.base, Base::Local(local) if self.named.contains(&local));
+        is_named || object.base == Base::Unknown || self.varied.contains(object)
+    }
+
+    fn is_useful(&self, object: &Object) -> bool {
+        let is_named = matches!(object.base, Base::Local(local) if self.named.contains(&local));
+        (is_named && !object.path.is_empty()) || object.base == Base::Unknown || self.useful.contains(object)
+    }
+}
+
+/// Values that flow from objects to objects; to none for what leaves the function.
+struct Flow {
+    from: BTreeSet<Object>,
+    to: Option<BTreeSet<Object>>,
+}
+
+fn flow(module: &Module, objects: &Objects<'_>, stmt: &StmtKind) -> Option<Flow> {
+    let from_values = |values: &[&Expr]| {
+        let mut from = BTreeSet::new();
+        values.iter().for_each(|value| differentiable_loads(objects, value, &mut from));
+        from
+    };
+    match stmt {
+        StmtKind::Declare { local, init: Some(init) } => {
+            Some(Flow { from: from_values(&[init]), to: Some(BTreeSet::from([Object::local(*local)])) })
+        }
+        StmtKind::Assign { place, value } | StmtKind::Accumulate { place, value } => {
+            Some(Flow { from: from_values(&[value]), to: Some(objects.of_place(place)) })
+        }
+        StmtKind::Atomic { place, value, compare, into, .. } => {
+            let mut from = from_values(&[value]);
+            let mut to = objects.of_place(place);
+            if carries_floats(module, &place.ty) {
+                from.extend(to.iter().cloned());
+            }
+            compare.iter().for_each(|value| differentiable_loads(objects, value, &mut from));
+            into.iter().for_each(|into| to.extend(objects.of_place(into)));
+            Some(Flow { from, to: Some(to) })
+        }
+        StmtKind::Call { into: Some(into), args, .. } | StmtKind::Collective { into: Some(into), args, .. } => {
+            if !carries_floats(module, &into.ty) {
+                return None;
+            }
+            let mut from = from_values(&args.iter().collect::<Vec<_>>());
+            args.iter().for_each(|arg| from.extend(objects.reachable(arg)));
+            Some(Flow { from, to: Some(objects.of_place(into)) })
+        }
+        StmtKind::Return(Some(value)) => Some(Flow { from: from_values(&[value]), to: None }),
+        StmtKind::Declare { init: None, .. }
+        | StmtKind::Call { into: None, .. }
+        | StmtKind::Collective { into: None, .. }
+        | StmtKind::Return(None)
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Barrier { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => None,
+    }
+}
+
+/// Whether values of a type may carry derivatives: floats, directly or in fields and elements.
+pub fn carries_floats(module: &Module, ty: &Type) -> bool {
+    match ty {
+        Type::Float(_) => true,
+        Type::Array(element, _) => carries_floats(module, element),
+        Type::Record(record) => module.records[*record].fields.iter().any(|field| carries_floats(module, &field.ty)),
+        Type::Void | Type::Bool | Type::Int(_) | Type::Pointer(_) | Type::Opaque(_) => false,
+    }
+}
+
+/// The objects on which a value depends differentiably: not through an integer, a comparison or an index.
+fn differentiable_loads(objects: &Objects<'_>, value: &Expr, found: &mut BTreeSet<Object>) {
+    match &value.kind {
+        ExprKind::Load(place) => match place.ty {
+            Type::Float(_) | Type::Record(_) | Type::Array(..) => found.extend(objects.of_place(place)),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Pointer(_) | Type::Opaque(_) => {}
+        },
+        ExprKind::Unary(UnaryOp::Negate, operand) => differentiable_loads(objects, operand, found),
+        ExprKind::Binary(
+            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide,
+            left,
+            right,
+        ) if matches!(value.ty, Type::Float(_)) => {
+            differentiable_loads(objects, left, found);
+            differentiable_loads(objects, right, found);
+        }
+        ExprKind::Select(_, then, otherwise) => {
+            differentiable_loads(objects, then, found);
+            differentiable_loads(objects, otherwise, found);
+        }
+        ExprKind::Cast(operand) if !value.ty.is_integral() => differentiable_loads(objects, operand, found),
+        ExprKind::Math(_, operands) if matches!(value.ty, Type::Float(_)) => {
+            operands.iter().for_each(|operand| differentiable_loads(objects, operand, found));
+        }
+        ExprKind::Construct(operands) => {
+            operands.iter().for_each(|operand| differentiable_loads(objects, operand, found));
+        }
+        ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::AddressOf(_)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_) => {}
+    }
+}

@@ -1,0 +1,94 @@
+//! What statements write.
+
+use std::collections::BTreeSet;
+
+use super::objects::{Base, Object, Objects, objects};
+use crate::ir::walk::{self, Part};
+use crate::ir::{Function, Module, Place, Stmt, StmtKind, Storage, Type};
+
+/// The objects that a block may write, those of its own variables included. Calls must be of pure functions.
+pub fn written(objects: &Objects<'_>, block: &[Stmt]) -> BTreeSet<Object> {
+    let mut found = BTreeSet::new();
+    walk::each_stmt(block, &mut |stmt| {
+        if let StmtKind::Declare { local, .. } = &stmt.kind {
+            found.insert(Object::local(*local));
+        }
+        if let StmtKind::For(for_loop) = &stmt.kind {
+            found.insert(Object::local(for_loop.counter));
+        }
+        if let Some(place) = written_place(stmt) {
+            found.extend(objects.of_place(place));
+        }
+        if let StmtKind::Atomic { into: Some(place), .. } = &stmt.kind {
+            found.extend(objects.of_place(place));
+        }
+    });
+    found
+}
+
+/// The place that a statement itself writes; for an atomic with a result, not the result.
+fn written_place(stmt: &Stmt) -> Option<&Place> {
+    match &stmt.kind {
+        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } | StmtKind::Atomic { place, .. } => Some(place),
+        StmtKind::Call { into, .. }
+        | StmtKind::Barrier { into, .. }
+        | StmtKind::Collective { into, .. }
+        | StmtKind::Runtime { into, .. }
+        | StmtKind::Opaque { into, .. } => into.as_ref(),
+        StmtKind::Pop { into, .. } => Some(into),
+        StmtKind::Declare { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Launch(_)
+        | StmtKind::Push { .. } => None,
+    }
+}
+
+/// Whether calling a function does nothing but compute its result: it writes only variables of its own and meets no
+/// other thread. Its callees must be pure too.
+pub fn is_pure(module: &Module, function: &Function, is_pure_callee: &dyn Fn(crate::ir::FunctionId) -> bool) -> bool {
+    let objects = objects(module, function);
+    let writes_own = written(&objects, &function.body).iter().all(|object| match object.base {
+        Base::Local(local) => object.path.is_empty() && function.locals[local].storage == Storage::Private,
+        Base::Global(_) | Base::Unknown => false,
+    });
+    let mut is_quiet = !function.result.is_pointer();
+    walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Call { function, .. } => is_quiet &= is_pure_callee(*function),
+        StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Opaque { .. } => is_quiet = false,
+        _ => {}
+    });
+    writes_own && is_quiet
+}
+
+/// Whether a value of this type leads to memory.
+pub fn uses_memory(module: &Module, ty: &Type) -> bool {
+    match ty {
+        Type::Pointer(_) | Type::Opaque(_) => true,
+        Type::Array(element, _) => uses_memory(module, element),
+        Type::Record(record) => module.records[*record].fields.iter().any(|field| uses_memory(module, &field.ty)),
+        Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) => false,
+    }
+}
+
+/// Whether a part of a statement is a block.
+pub fn blocks(stmt: &Stmt) -> Vec<&[Stmt]> {
+    let mut found: Vec<&[Stmt]> = Vec::new();
+    let _ = walk::stmt_parts(stmt, &mut |part| {
+        if let Part::Block(block) = part {
+            found.push(block);
+        }
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    found
+}

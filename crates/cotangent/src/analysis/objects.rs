@@ -1,0 +1,281 @@
+//! What pointers point to: which variables, and which arrays that the caller handed in.
+//!
+//! An object is a variable, or what a pointer that the function was given points to. Elements of an array are not told
+//! apart, nor the order of statements: a pointer variable may point to everything that is ever assigned to it.
+//! That arrays of different parameters do not overlap is the contract of a derivative; what two pointers of one
+//! parameter lead to is told apart by the path that leads there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ir::walk;
+use crate::ir::{
+    BinaryOp, Expr, ExprKind, Function, GlobalId, LocalId, Module, Place, PlaceKind, StmtKind, Type,
+};
+
+/// A variable, or memory that is reached from one.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Object {
+    /// The variable.
+    pub base: Base,
+    /// How the object is reached from the variable's value at the beginning; ends in `Deref`, or is empty for the
+    /// variable itself.
+    pub path: Vec<Step>,
+}
+
+/// Where an object begins.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Base {
+    /// A parameter or local variable.
+    Local(LocalId),
+    /// A variable outside functions.
+    Global(GlobalId),
+    /// It is not known.
+    Unknown,
+}
+
+/// One step from a value to what it leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Step {
+    /// A field.
+    Field(u32),
+    /// Through a pointer.
+    Deref,
+}
+
+/// After so many pointers followed, what comes next counts as the same object: lists have no end.
+const MAX_STEPS: usize = 8;
+
+type Location = (Object, Vec<u32>);
+
+/// The objects of one function.
+pub struct Objects<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    points_to: BTreeMap<Location, BTreeSet<Object>>,
+}
+
+/// Finds what each pointer of a function may point to.
+pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
+    let mut objects = Objects { module, function, points_to: BTreeMap::new() };
+    loop {
+        let before: usize = objects.points_to.values().map(BTreeSet::len).sum();
+        walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+            StmtKind::Declare { local, init: Some(init) } => {
+                objects.store(&Place::local(*local, function.locals[*local].ty.clone()), init);
+            }
+            StmtKind::Assign { place, value } => objects.store(place, value),
+            StmtKind::For(for_loop) => {
+                let ty = function.locals[for_loop.counter].ty.clone();
+                objects.store(&Place::local(for_loop.counter, ty), &for_loop.from);
+            }
+            StmtKind::Call { into: Some(place), .. } if place.ty.is_pointer() => objects.forget(place),
+            _ => {}
+        });
+        if objects.points_to.values().map(BTreeSet::len).sum::<usize>() == before {
+            return objects;
+        }
+    }
+}
+
+impl Object {
+    /// What is not known, and may be any memory.
+    pub fn unknown() -> Object {
+        Object { base: Base::Unknown, path: Vec::new() }
+    }
+
+    /// A variable itself.
+    pub fn local(local: LocalId) -> Object {
+        Object { base: Base::Local(local), path: Vec::new() }
+    }
+
+    /// The variable, if the object is one of the function's own.
+    pub fn as_local(&self) -> Option<LocalId> {
+        match self.base {
+            Base::Local(local) if self.path.is_empty() => Some(local),
+            Base::Local(_) | Base::Global(_) | Base::Unknown => None,
+        }
+    }
+
+    /// Whether two objects may share memory.
+    pub fn overlaps(&self, other: &Object) -> bool {
+        let is_open = |object: &Object| object.base == Base::Unknown;
+        self == other
+            || (is_open(self) && other.as_local().is_none())
+            || (is_open(other) && self.as_local().is_none())
+    }
+}
+
+impl Objects<'_> {
+    /// The objects that a place may lie in.
+    pub fn of_place(&self, place: &Place) -> BTreeSet<Object> {
+        self.locations(place).into_iter().map(|(object, _)| object).collect()
+    }
+
+    /// The objects that a pointer may point into.
+    pub fn targets(&self, pointer: &Expr) -> BTreeSet<Object> {
+        match &pointer.kind {
+            ExprKind::Load(place) => {
+                self.locations(place).iter().flat_map(|location| self.pointed_to(location)).collect()
+            }
+            ExprKind::AddressOf(place) => self.of_place(place),
+            ExprKind::Binary(BinaryOp::Offset, base, _) => self.targets(base),
+            ExprKind::Select(_, then, otherwise) => {
+                self.targets(then).into_iter().chain(self.targets(otherwise)).collect()
+            }
+            ExprKind::Cast(operand) if operand.ty.is_pointer() => self.targets(operand),
+            ExprKind::Null => BTreeSet::new(),
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => BTreeSet::from([Object::unknown()]),
+        }
+    }
+
+    /// Everything that a value leads to, through any number of pointers.
+    pub fn reachable(&self, value: &Expr) -> BTreeSet<Object> {
+        let mut found = BTreeSet::new();
+        let mut open: Vec<(Object, Type)> = Vec::new();
+        let visit = |pointer_type: &Type, targets: BTreeSet<Object>, open: &mut Vec<(Object, Type)>| {
+            let pointee = pointer_type.pointee().cloned().unwrap_or(Type::Void);
+            open.extend(targets.into_iter().map(|object| (object, pointee.clone())));
+        };
+        match (&value.ty, &value.kind) {
+            (Type::Pointer(_), _) => visit(&value.ty, self.targets(value), &mut open),
+            (Type::Record(_), ExprKind::Load(place)) => {
+                for (path, ty) in self.pointer_leaves(&place.ty) {
+                    for (object, fields) in self.locations(place) {
+                        let location = (object, [fields, path.clone()].concat());
+                        visit(&ty, self.pointed_to(&location), &mut open);
+                    }
+                }
+            }
+            (Type::Record(_), ExprKind::Construct(operands)) => {
+                return operands.iter().flat_map(|operand| self.reachable(operand)).collect();
+            }
+            _ => {}
+        }
+        while let Some((object, ty)) = open.pop() {
+            if !found.insert(object.clone()) {
+                continue;
+            }
+            for (path, pointer) in self.pointer_leaves(&ty) {
+                visit(&pointer, self.pointed_to(&(object.clone(), path)), &mut open);
+            }
+        }
+        found
+    }
+
+    /// The pointers inside a type: fields that lead there, and their types.
+    fn pointer_leaves(&self, ty: &Type) -> Vec<(Vec<u32>, Type)> {
+        match ty {
+            Type::Pointer(_) => vec![(Vec::new(), ty.clone())],
+            Type::Array(element, _) => self.pointer_leaves(element),
+            Type::Record(record) => {
+                let mut found = Vec::new();
+                for (position, field) in (0u32..).zip(&self.module.records[*record].fields) {
+                    let leaves = self.pointer_leaves(&field.ty);
+                    found.extend(leaves.into_iter().map(|(path, ty)| ([vec![position], path].concat(), ty)));
+                }
+                found
+            }
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => Vec::new(),
+        }
+    }
+
+    fn locations(&self, place: &Place) -> BTreeSet<Location> {
+        match &place.kind {
+            PlaceKind::Local(local) => BTreeSet::from([(Object::local(*local), Vec::new())]),
+            PlaceKind::Global(global) => {
+                BTreeSet::from([(Object { base: Base::Global(*global), path: Vec::new() }, Vec::new())])
+            }
+            PlaceKind::Element(pointer, _) => {
+                self.targets(pointer).into_iter().map(|object| (object, Vec::new())).collect()
+            }
+            PlaceKind::Field(base, position) => {
+                let bases = self.locations(base).into_iter();
+                bases.map(|(object, fields)| (object, [fields, vec![*position]].concat())).collect()
+            }
+            PlaceKind::Index(base, _) => self.locations(base),
+        }
+    }
+
+    fn pointed_to(&self, location: &Location) -> BTreeSet<Object> {
+        let (object, fields) = location;
+        let mut found = self.points_to.get(location).cloned().unwrap_or_default();
+        let is_given = match object.base {
+            Base::Local(local) => self.function.params.contains(&local) || !object.path.is_empty(),
+            Base::Global(_) => true,
+            Base::Unknown => {
+                found.insert(Object::unknown());
+                false
+            }
+        };
+        if is_given {
+            let mut path = object.path.clone();
+            if path.len() < MAX_STEPS {
+                path.extend(fields.iter().map(|field| Step::Field(*field)));
+                path.push(Step::Deref);
+            }
+            found.insert(Object { base: object.base, path });
+        }
+        found
+    }
+
+    fn store(&mut self, place: &Place, value: &Expr) {
+        match &value.ty {
+            Type::Pointer(_) => {
+                let targets = self.targets(value);
+                for location in self.locations(place) {
+                    self.points_to.entry(location).or_default().extend(targets.iter().cloned());
+                }
+            }
+            Type::Record(record) => match &value.kind {
+                ExprKind::Construct(operands) => {
+                    let fields = &self.module.records[*record].fields;
+                    for ((position, field), operand) in (0u32..).zip(fields).zip(operands) {
+                        self.store(&place.clone().field(position, field.ty.clone()), operand);
+                    }
+                }
+                ExprKind::Load(source) => self.copy_pointers(place, source),
+                _ => self.forget(place),
+            },
+            Type::Array(..) => {
+                if let ExprKind::Construct(operands) = &value.kind {
+                    for operand in operands {
+                        self.store(&place.clone().index(Expr::int(0)), operand);
+                    }
+                }
+            }
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => {}
+        }
+    }
+
+    fn copy_pointers(&mut self, place: &Place, source: &Place) {
+        for (path, _) in self.pointer_leaves(&place.ty) {
+            let sources = self.locations(source).into_iter();
+            let targets: BTreeSet<Object> = sources
+                .flat_map(|(object, fields)| self.pointed_to(&(object, [fields, path.clone()].concat())))
+                .collect();
+            for (object, fields) in self.locations(place) {
+                let location = (object, [fields, path.clone()].concat());
+                self.points_to.entry(location).or_default().extend(targets.iter().cloned());
+            }
+        }
+    }
+
+    /// Pointers in a place come from somewhere unknown.
+    fn forget(&mut self, place: &Place) {
+        for (path, _) in self.pointer_leaves(&place.ty) {
+            for (object, fields) in self.locations(place) {
+                let location = (object, [fields, path.clone()].concat());
+                self.points_to.entry(location).or_default().insert(Object::unknown());
+            }
+        }
+    }
+}

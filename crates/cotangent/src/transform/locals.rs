@@ -1,0 +1,98 @@
+//! New variables of a function, with names that nothing else has.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use crate::ir::walk::{self, NodeMut};
+use crate::ir::{Block, Expr, Function, Local, LocalId, Module, Name, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+
+/// Gives out new private variables of one function.
+pub(super) struct NewLocals {
+    taken: HashSet<Name>,
+    counts: HashMap<Name, u32>,
+}
+
+impl NewLocals {
+    /// No name of the module's items or of the function's variables will be given out.
+    pub(super) fn new(module: &Module, function: &Function) -> NewLocals {
+        let mut taken: HashSet<Name> = function.locals.iter().map(|local| local.name.clone()).collect();
+        let items = module.functions.iter().map(|item| &item.name);
+        let items = items.chain(module.globals.iter().map(|item| &item.name));
+        for name in items.chain(module.records.iter().map(|item| &item.name)) {
+            taken.insert(name.rsplit("::").next().unwrap_or(name).into());
+        }
+        NewLocals { taken, counts: HashMap::new() }
+    }
+
+    /// A name like the wanted one that nothing has.
+    pub(super) fn name(&mut self, wanted: &str) -> Name {
+        let mut name: Name = wanted.into();
+        while self.taken.contains(&name) {
+            let count = self.counts.entry(wanted.into()).or_insert(0);
+            *count += 1;
+            name = format!("{wanted}_{count}").into();
+        }
+        self.taken.insert(name.clone());
+        name
+    }
+
+    /// A new private variable.
+    pub(super) fn add(&mut self, function: &mut Function, wanted: &str, ty: Type) -> LocalId {
+        let name = self.name(wanted);
+        let span = crate::source::Span::NONE;
+        function.locals.push(Local { name, ty, storage: Storage::Private, span })
+    }
+}
+
+/// A copy of a block whose variables are its own; returns which variable replaces which.
+///
+/// The copies keep the names of what they copy where `names` is none: for a copy that stands beside the original, in
+/// another block.
+pub(super) fn copy_block(
+    block: &[Stmt],
+    function: &mut Function,
+    names: &mut NewLocals,
+) -> (Block, HashMap<LocalId, LocalId>) {
+    let mut map = HashMap::new();
+    walk::each_stmt(block, &mut |stmt| {
+        if let Some(local) = walk::declared_local(stmt) {
+            let original = function.locals[local].clone();
+            let name = names.name(&original.name);
+            map.insert(local, function.locals.push(Local { name, ..original }));
+        }
+    });
+    let mut copy = block.to_vec();
+    rename(&mut copy, &map);
+    (copy, map)
+}
+
+/// Replaces variables by others.
+pub(super) fn rename(block: &mut Block, map: &HashMap<LocalId, LocalId>) {
+    walk::each_local_mut(block, &mut |local| {
+        if let Some(other) = map.get(local) {
+            *local = *other;
+        }
+    });
+}
+
+/// Replaces variables by others in an expression.
+pub(super) fn rename_expr(expr: &mut Expr, map: &HashMap<LocalId, LocalId>) {
+    let _ = walk::visit_expr_mut(expr, &mut |node| {
+        if let NodeMut::Place(Place { kind: PlaceKind::Local(local), .. }) = node
+            && let Some(other) = map.get(local)
+        {
+            *local = *other;
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// A declaration with an initial value.
+pub(super) fn declare(local: LocalId, init: Option<Expr>) -> Stmt {
+    Stmt::new(StmtKind::Declare { local, init })
+}
+
+/// An assignment.
+pub(super) fn assign(place: Place, value: Expr) -> Stmt {
+    Stmt::new(StmtKind::Assign { place, value })
+}

@@ -1,0 +1,358 @@
+//! Puts the bodies of called functions in the place of calls where a pullback of its own could not see what it needs.
+//!
+//! A call stays a call if the function is pure and what it reads will still be there when the reverse sweep comes by: it
+//! then gets a pullback. A function that writes through its arguments, or reads memory that the caller changes, is
+//! merged into its caller, where each value is looked after by itself. References to variables are replaced by the
+//! variables, so that an operator or a member function leaves no trace of the call.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use super::super::locals::{NewLocals, assign, declare, rename};
+use crate::analysis;
+use crate::index::IdVec;
+use crate::ir::walk::{self, NodeMut};
+use crate::ir::{
+    BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type,
+};
+
+/// What is known about the functions that were looked at.
+pub(in crate::transform) struct Inlining {
+    /// Whether each is pure; callees come before callers.
+    is_pure: IdVec<FunctionId, bool>,
+    /// Functions that must not be called.
+    inlined: HashSet<FunctionId>,
+}
+
+impl Inlining {
+    /// Nothing is known yet; calls of these functions will be inlined.
+    pub(in crate::transform) fn new(inlined: HashSet<FunctionId>) -> Inlining {
+        Inlining { is_pure: IdVec::new(), inlined }
+    }
+}
+
+/// Inlines what must be inlined into the next function of the module, whose callees have been through this already.
+pub(in crate::transform) fn inline_calls(module: &Module, known: &mut Inlining, function: &mut Function) {
+    // Bodies that write: each round may bring in no new calls, as callees are done already.
+    let is_pure = |id: FunctionId| known.is_pure.get(id).copied().unwrap_or(false);
+    splice(module, function, &|_, callee, _| !is_pure(callee) || known.inlined.contains(&callee));
+    let unstable = unstable_calls(module, function);
+    splice(module, function, &|number, _, _| unstable.contains(&number));
+    let pure = analysis::is_pure(module, function, &is_pure);
+    known.is_pure.push(pure);
+}
+
+/// The calls, counted in the order of the text, that read memory which this function may write.
+fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
+    let objects = analysis::objects(module, function);
+    let written = analysis::written(&objects, &function.body);
+    let mut number = 0;
+    let mut found = HashSet::new();
+    walk::each_stmt(&function.body, &mut |stmt| {
+        let StmtKind::Call { args, .. } = &stmt.kind else { return };
+        let reads = args.iter().flat_map(|arg| objects.reachable(arg));
+        // Adjoints of a record that leads to memory would be partly the thread's own, partly not.
+        let leads_on = |ty: &Type| match ty {
+            Type::Pointer(pointer) => {
+                matches!(pointer.pointee, Type::Record(_)) && analysis::uses_memory(module, &pointer.pointee)
+            }
+            Type::Record(_) => analysis::uses_memory(module, ty),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Array(..) | Type::Opaque(_) => false,
+        };
+        let is_unstable = args.iter().any(|arg| leads_on(&arg.ty)) || reads.into_iter().any(|object| match object.as_local() {
+            // A variable that is copied as a whole can be kept; an array cannot.
+            Some(local) => matches!(function.locals[local].ty, Type::Array(..)),
+            None => written.iter().any(|other| other.overlaps(&object)),
+        });
+        if is_unstable {
+            found.insert(number);
+        }
+        number += 1;
+    });
+    found
+}
+
+type Choice<'a> = dyn Fn(usize, FunctionId, &[Expr]) -> bool + 'a;
+
+fn splice(module: &Module, function: &mut Function, choice: &Choice<'_>) {
+    let mut names = NewLocals::new(module, function);
+    let body = std::mem::take(&mut function.body);
+    let mut number = 0;
+    let body = splice_block(module, function, &mut names, body, &mut number, choice);
+    function.body = body;
+}
+
+fn splice_block(
+    module: &Module,
+    function: &mut Function,
+    names: &mut NewLocals,
+    block: Block,
+    number: &mut usize,
+    choice: &Choice<'_>,
+) -> Block {
+    let mut out = Block::new();
+    for mut stmt in block {
+        if let StmtKind::Call { into, function: callee, args } = &stmt.kind {
+            let is_chosen = choice(*number, *callee, args);
+            *number += 1;
+            if is_chosen {
+                let call = (into.clone(), &module.functions[*callee], args.clone());
+                out.extend(body_of_call(function, names, call));
+                continue;
+            }
+        }
+        let inner = |block: &mut Block, function: &mut Function, names: &mut NewLocals, number: &mut usize| {
+            *block = splice_block(module, function, names, std::mem::take(block), number, choice);
+        };
+        match &mut stmt.kind {
+            StmtKind::If { then_block, else_block, .. } => {
+                inner(then_block, function, names, number);
+                inner(else_block, function, names, number);
+            }
+            StmtKind::For(for_loop) => inner(&mut for_loop.body, function, names, number),
+            StmtKind::While { body, .. } => inner(body, function, names, number),
+            StmtKind::Switch { cases, .. } => {
+                cases.iter_mut().for_each(|case| inner(&mut case.body, function, names, number));
+            }
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => {}
+        }
+        out.push(stmt);
+    }
+    out
+}
+
+/// The statements of a call: parameters as variables, the body, the result.
+fn body_of_call(
+    function: &mut Function,
+    names: &mut NewLocals,
+    (into, callee, args): (Option<Place>, &Function, Vec<Expr>),
+) -> Block {
+    let mut out = Block::new();
+    let assigned = assigned_locals(callee);
+    let settled = settled_locals(function);
+    let mut values: HashMap<LocalId, Expr> = HashMap::new();
+    // The callee's variables become the caller's; ids of the two functions must not be mixed up, so the parameters move
+    // first and the body is copied with all of them in one go.
+    let mut moved = HashMap::new();
+    for (id, local) in callee.locals.entries() {
+        let name = names.name(&local.name);
+        moved.insert(id, function.locals.push(crate::ir::Local { name, ..local.clone() }));
+    }
+    for (param, arg) in callee.params.iter().zip(args) {
+        match arg.kind {
+            ExprKind::AddressOf(place) if !assigned.contains(param) => {
+                let frozen = freeze(function, names, place, &settled, &mut out);
+                values.insert(moved[param], Expr::new(ExprKind::AddressOf(frozen), arg.ty));
+            }
+            _ if is_settled(&arg, &settled) && !assigned.contains(param) => {
+                values.insert(moved[param], arg);
+            }
+            _ => {
+                let local = moved[param];
+                let ty = function.locals[local].ty.clone();
+                out.push(declare(local, Some(Expr { ty, ..arg })));
+            }
+        }
+    }
+    let mut body = callee.body.clone();
+    rename(&mut body, &moved);
+    let result = match body.last() {
+        Some(Stmt { kind: StmtKind::Return(_), .. }) => match body.pop() {
+            Some(Stmt { kind: StmtKind::Return(value), .. }) => value,
+            _ => None,
+        },
+        _ => None,
+    };
+    if let (Some(into), Some(value)) = (into, result) {
+        body.push(assign(into, value));
+    }
+    substitute(&mut body, &values);
+    out.extend(body);
+    out
+}
+
+/// Variables that the function assigns after their declaration, or whose address it takes.
+fn assigned_locals(function: &Function) -> HashSet<LocalId> {
+    let mut found = HashSet::new();
+    let note = |place: &Place, found: &mut HashSet<LocalId>| {
+        if let Some(local) = own_variable(place) {
+            found.insert(local);
+        }
+    };
+    walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } | StmtKind::Atomic { place, .. } => {
+            note(place, &mut found);
+            if let StmtKind::Atomic { into: Some(into), .. } = &stmt.kind {
+                note(into, &mut found);
+            }
+        }
+        StmtKind::Call { into, .. }
+        | StmtKind::Barrier { into, .. }
+        | StmtKind::Collective { into, .. }
+        | StmtKind::Runtime { into, .. }
+        | StmtKind::Opaque { into, .. } => into.iter().for_each(|into| note(into, &mut found)),
+        StmtKind::Pop { into, .. } => note(into, &mut found),
+        StmtKind::Declare { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Launch(_)
+        | StmtKind::Push { .. } => {}
+    });
+    walk::each_expr(&function.body, &mut |expr| {
+        if let ExprKind::AddressOf(place) = &expr.kind {
+            note(place, &mut found);
+        }
+    });
+    found
+}
+
+/// The variable that a place is a part of.
+pub(in crate::transform) fn own_variable(place: &Place) -> Option<LocalId> {
+    match &place.kind {
+        PlaceKind::Local(local) => Some(*local),
+        PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => own_variable(base),
+        PlaceKind::Global(_) | PlaceKind::Element(..) => None,
+    }
+}
+
+/// Variables that keep their first value.
+fn settled_locals(function: &Function) -> HashSet<LocalId> {
+    let assigned = assigned_locals(function);
+    let mut settled: HashSet<LocalId> = function.params.iter().copied().collect();
+    walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Declare { local, init: Some(_) } => {
+            settled.insert(*local);
+        }
+        StmtKind::For(for_loop) => {
+            settled.insert(for_loop.counter);
+        }
+        _ => {}
+    });
+    settled.retain(|local| !assigned.contains(local));
+    settled
+}
+
+/// Whether an expression has the same value wherever it can be evaluated, and costs nothing.
+fn is_settled(expr: &Expr, settled: &HashSet<LocalId>) -> bool {
+    match &expr.kind {
+        ExprKind::Bool(_) | ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Null => true,
+        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => settled.contains(local),
+        ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => false,
+    }
+}
+
+/// The same place, with its indices and pointers kept in variables where they might change.
+fn freeze(
+    function: &mut Function,
+    names: &mut NewLocals,
+    place: Place,
+    settled: &HashSet<LocalId>,
+    out: &mut Block,
+) -> Place {
+    let span = place.span;
+    let kind = match place.kind {
+        PlaceKind::Local(_) | PlaceKind::Global(_) => place.kind,
+        PlaceKind::Field(base, position) => {
+            PlaceKind::Field(Box::new(freeze(function, names, *base, settled, out)), position)
+        }
+        PlaceKind::Index(base, index) => {
+            let base = freeze(function, names, *base, settled, out);
+            PlaceKind::Index(Box::new(base), Box::new(freeze_value(function, names, *index, settled, out)))
+        }
+        PlaceKind::Element(pointer, index) => {
+            let pointer = freeze_value(function, names, *pointer, settled, out);
+            PlaceKind::Element(Box::new(pointer), Box::new(freeze_value(function, names, *index, settled, out)))
+        }
+    };
+    Place { kind, ty: place.ty, span }
+}
+
+fn freeze_value(
+    function: &mut Function,
+    names: &mut NewLocals,
+    value: Expr,
+    settled: &HashSet<LocalId>,
+    out: &mut Block,
+) -> Expr {
+    if is_settled(&value, settled) {
+        return value;
+    }
+    let wanted = if value.ty.is_pointer() { "_p" } else { "_i" };
+    let ty = value.ty.clone();
+    let local = names.add(function, wanted, ty.clone());
+    out.push(declare(local, Some(value)));
+    Expr::load(Place::local(local, ty))
+}
+
+/// Replaces loads of parameters by their arguments, and what a reference refers to by the variable.
+fn substitute(body: &mut Block, values: &HashMap<LocalId, Expr>) {
+    let _ = walk::visit_block_mut(body, &mut |node| {
+        match node {
+            NodeMut::Expr(expr) => {
+                if let ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) = &expr.kind
+                    && let Some(value) = values.get(local)
+                {
+                    let span = expr.span;
+                    *expr = Expr { ty: expr.ty.clone(), span, kind: value.kind.clone() };
+                }
+            }
+            NodeMut::Place(place) => collapse(place),
+            NodeMut::Stmt(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// `*&place` is `place`, and `(&array[i])[j]` is `array[i + j]`.
+pub(in crate::transform) fn collapse(place: &mut Place) {
+    let PlaceKind::Element(pointer, index) = &place.kind else { return };
+    let ExprKind::AddressOf(target) = &pointer.kind else { return };
+    if target.ty != place.ty {
+        return;
+    }
+    if index.is_zero() {
+        let span = place.span;
+        *place = target.clone().at(span);
+        return;
+    }
+    let PlaceKind::Index(array, start) = &target.kind else { return };
+    let sum = if start.is_zero() {
+        (**index).clone()
+    } else {
+        let long = |expr: &Expr| Expr::cast(expr.clone(), Type::LONG);
+        if start.ty == index.ty {
+            Expr::binary(BinaryOp::Add, (**start).clone(), (**index).clone())
+        } else {
+            Expr::binary(BinaryOp::Add, long(start), long(index))
+        }
+    };
+    *place = (**array).clone().index(sum).at(place.span);
+}

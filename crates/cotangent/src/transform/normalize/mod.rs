@@ -1,0 +1,13 @@
+//! Brings a function into the form that reverse mode works on.
+//!
+//! Afterwards a function has one exit, its end; loops are left only at their header, or by an `if (c) break;` that is
+//! the last statement of the body; there is no `switch` and no `continue`; counters are integers. What was computed is
+//! the same, in the same order.
+
+mod counters;
+mod inline;
+mod jumps;
+
+pub(super) use counters::loops_without_numbers;
+pub(super) use inline::{Inlining, inline_calls, own_variable};
+pub(super) use jumps::remove_jumps;

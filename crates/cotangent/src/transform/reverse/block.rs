@@ -1,0 +1,348 @@
+//! Statements: what each becomes in the forward sweep and in the reverse sweep.
+
+use std::collections::BTreeSet;
+
+use super::super::locals::{assign, declare};
+use super::expr::{constant, when};
+use super::function::{Ctx, Pair};
+use super::stable::Kept;
+use crate::analysis::{self, Object, carries_floats};
+use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
+use crate::ir::walk::{self, Node};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
+
+impl Ctx<'_> {
+    /// Both sweeps of a block. `changed` are the objects that later statements of the frame write. A joint block is the
+    /// last that its frame runs: an `if` at its end runs both of its sweeps at once.
+    pub(super) fn block(&mut self, block: &[Stmt], changed: &BTreeSet<Object>, is_joint: bool) -> Pair {
+        let mut changed = changed.clone();
+        let mut forward_parts = Vec::new();
+        let mut reverse = Block::new();
+        for (position, stmt) in block.iter().enumerate().rev() {
+            let is_last = position + 1 == block.len();
+            let written = analysis::written(self.objects, std::slice::from_ref(stmt));
+            let here: BTreeSet<Object> = changed.union(&written).cloned().collect();
+            let pair = self.stmt(stmt, &changed, &here, is_joint && is_last);
+            forward_parts.push(pair.forward);
+            reverse.extend(pair.reverse);
+            changed = here;
+        }
+        let forward: Block = forward_parts.into_iter().rev().flatten().collect();
+        let mut adjoints = Block::new();
+        for stmt in block {
+            if let StmtKind::Declare { local, .. } = stmt.kind
+                && let Some(Place { kind: PlaceKind::Local(shadow), ty, .. }) = self.shadows.local(local)
+                && carries_floats(self.module, ty)
+                && mentions(&reverse, *shadow)
+            {
+                adjoints.push(self.declare_zero(*shadow));
+            }
+        }
+        adjoints.extend(reverse);
+        Pair { forward, reverse: adjoints }
+    }
+
+    /// `later` are the objects that later statements write, `here` includes this one.
+    fn stmt(&mut self, stmt: &Stmt, later: &BTreeSet<Object>, here: &BTreeSet<Object>, is_joint: bool) -> Pair {
+        let mut kept = Kept::default();
+        let mut pair = match &stmt.kind {
+            StmtKind::Declare { local, init } => self.declare(stmt, *local, init.as_ref()),
+            StmtKind::Assign { place, value } => self.assign(stmt, place, value),
+            StmtKind::If { cond, then_block, else_block } if is_joint => {
+                let none = BTreeSet::new();
+                let join = |pair: Pair| [pair.forward, pair.reverse].concat();
+                let then_block = join(self.block(then_block, &none, true));
+                let else_block = join(self.block(else_block, &none, true));
+                let kind = StmtKind::If { cond: cond.clone(), then_block, else_block };
+                return Pair { forward: vec![Stmt::new(kind).at(stmt.span)], reverse: Block::new() };
+            }
+            StmtKind::If { cond, then_block, else_block } => {
+                let then_pair = self.block(then_block, later, false);
+                let else_pair = self.block(else_block, later, false);
+                return self.branches(stmt, cond, [then_pair, else_pair], here, kept);
+            }
+            StmtKind::For(head) => return self.any_loop(stmt, &head.body, Some(head), here),
+            StmtKind::While { body, .. } => return self.any_loop(stmt, body, None, here),
+            StmtKind::Call { into, function, args } => self.call(stmt, into.as_ref(), *function, args),
+            StmtKind::Barrier { .. } | StmtKind::Atomic { .. } | StmtKind::Collective { .. } => {
+                self.refuse_threads(stmt);
+                Pair { forward: vec![stmt.clone()], reverse: Block::new() }
+            }
+            StmtKind::Accumulate { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => Pair { forward: vec![stmt.clone()], reverse: Block::new() },
+        };
+        self.settle(&mut pair.reverse, here, &mut kept);
+        pair.forward.splice(0..0, kept.declarations);
+        pair
+    }
+
+    fn declare(&mut self, stmt: &Stmt, local: LocalId, init: Option<&Expr>) -> Pair {
+        let place = Place::local(local, self.primal.locals[local].ty.clone());
+        let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        if !self.has_shadow(local) {
+            return pair;
+        }
+        if analysis::uses_memory(self.module, &place.ty) {
+            let init = init.map(|init| self.shadow_value(init));
+            if let Some(Place { kind: PlaceKind::Local(shadow), .. }) = self.shadow(&place).map(|place| place.clone())
+            {
+                let ty = &mut self.function.locals[shadow].ty;
+                if let (Type::Pointer(pointer), None) = (ty, &init) {
+                    pointer.is_reference = false;
+                }
+                pair.forward.push(declare(shadow, init));
+            }
+        }
+        if let (Some(init), true) = (init, carries_floats(self.module, &place.ty))
+            && let Some(shadow) = self.shadow(&place)
+        {
+            self.adjoint_of_aggregate(init, &shadow, &mut pair.reverse);
+        }
+        pair
+    }
+
+    /// What a shadow that is no number begins with: pointers to adjoints, and zeros.
+    fn shadow_value(&mut self, value: &Expr) -> Expr {
+        let ty = super::super::shadow::shadow_type(&value.ty);
+        match (&value.ty, &value.kind) {
+            (Type::Pointer(_), _) => {
+                let shadow = self.shadow_pointer(value);
+                shadow.map_or_else(|| self.zero(&ty), |shadow| Expr { ty, ..shadow })
+            }
+            (Type::Record(_), ExprKind::Construct(operands)) => {
+                let operands = operands.iter().map(|operand| self.shadow_value(operand)).collect();
+                Expr::new(ExprKind::Construct(operands), ty)
+            }
+            (Type::Record(_), ExprKind::Load(place)) => self.shadow(place).map_or_else(|| self.zero(&ty), Expr::load),
+            _ => self.zero(&ty),
+        }
+    }
+
+    fn assign(&mut self, stmt: &Stmt, place: &Place, value: &Expr) -> Pair {
+        let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        if place.ty.is_pointer() {
+            if let Some(shadow) = self.shadow_pointer(value)
+                && let Some(target) = self.shadow(place)
+            {
+                pair.forward.push(assign(target, shadow).at(stmt.span));
+            }
+            return pair;
+        }
+        if !self.is_active_place(place) {
+            return pair;
+        }
+        let Some(shadow) = self.shadow(place) else { return pair };
+        if matches!(place.ty, Type::Float(_)) {
+            self.assign_number(stmt, place, value, shadow, &mut pair.reverse);
+        } else {
+            self.assign_aggregate(place, value, shadow, &mut pair.reverse);
+        }
+        pair
+    }
+
+    fn assign_number(&mut self, stmt: &Stmt, place: &Place, value: &Expr, shadow: Place, out: &mut Block) {
+        if let Some((rest, is_minus)) = increment(place, value)
+            && !self.reads_object_of(place, rest)
+        {
+            let seed = Expr::load(shadow);
+            let seed = if is_minus { Expr::unary(UnaryOp::Negate, seed) } else { seed };
+            return self.adjoint(rest, seed, out);
+        }
+        let zero = assign(shadow.clone(), constant(0.0, &place.ty)).at(stmt.span);
+        if self.reads_object_of(place, value) {
+            let seed = self.keep("_r", Expr::load(shadow), out);
+            out.push(zero);
+            self.adjoint(value, seed, out);
+        } else {
+            self.adjoint(value, Expr::load(shadow), out);
+            if !self.is_first_value(place) {
+                out.push(zero);
+            }
+        }
+    }
+
+    fn assign_aggregate(&mut self, place: &Place, value: &Expr, shadow: Place, out: &mut Block) {
+        let seed = if self.reads_object_of(place, value) {
+            let local = self.names.add(&mut self.function, "_r", place.ty.clone());
+            out.push(declare(local, Some(Expr::load(shadow.clone()))));
+            self.clear(&shadow, out);
+            Place::local(local, place.ty.clone())
+        } else {
+            shadow.clone()
+        };
+        let is_shadow = seed == shadow;
+        self.adjoint_of_aggregate(value, &seed, out);
+        if is_shadow && !self.is_first_value(place) {
+            self.clear(&shadow, out);
+        }
+    }
+
+    /// Sets the numbers of an adjoint to zero; pointers in it stay.
+    pub(super) fn clear(&self, shadow: &Place, out: &mut Block) {
+        for leaf in self.leaves(shadow) {
+            let zero = constant(0.0, &leaf.ty);
+            out.push(assign(leaf, zero));
+        }
+    }
+
+    /// Whether a statement that writes `place` gives a variable of this frame its only value, so that its adjoint needs
+    /// no clearing.
+    pub(super) fn is_first_value(&self, place: &Place) -> bool {
+        let PlaceKind::Local(local) = place.kind else { return false };
+        let is_inside = self.frames.last().is_none_or(|frame| !frame.is_loop || frame.declared.contains(&local));
+        is_inside && self.write_counts.get(&local) == Some(&1) && !self.primal.params.contains(&local)
+    }
+
+    fn reads_object_of(&self, place: &Place, value: &Expr) -> bool {
+        let written = self.objects.of_place(place);
+        let _ = &written;
+        walk::visit_expr(value, &mut |node| match node {
+            Node::Expr(Expr { kind: ExprKind::Load(read), .. })
+                if self.objects.of_place(read).iter().any(|object| written.iter().any(|other| other.overlaps(object))) =>
+            {
+                std::ops::ControlFlow::Break(())
+            }
+            _ => std::ops::ControlFlow::Continue(()),
+        })
+        .is_break()
+    }
+
+    /// An `if` whose sweeps are apart: variables that both need move in front of it.
+    fn branches(
+        &mut self,
+        stmt: &Stmt,
+        cond: &Expr,
+        [mut then_pair, mut else_pair]: [Pair; 2],
+        here: &BTreeSet<Object>,
+        mut kept: Kept,
+    ) -> Pair {
+        let mut forward = Block::new();
+        let has_reverse = !then_pair.reverse.is_empty() || !else_pair.reverse.is_empty();
+        let reverse_cond = if has_reverse { self.settle_condition(cond, here, &mut kept) } else { cond.clone() };
+        let is_kept = reverse_cond != *cond;
+        forward.append(&mut kept.declarations);
+        self.hoist(&mut then_pair, &mut forward);
+        self.hoist(&mut else_pair, &mut forward);
+        let cond = if is_kept { reverse_cond.clone() } else { cond.clone() };
+        let kind = StmtKind::If { cond, then_block: then_pair.forward, else_block: else_pair.forward };
+        forward.push(Stmt::new(kind).at(stmt.span));
+        let reverse = when(reverse_cond, then_pair.reverse, else_pair.reverse);
+        Pair { forward, reverse: reverse.into_iter().collect() }
+    }
+
+    /// Moves the declarations that the reverse sweep of a branch mentions in front of the branch.
+    fn hoist(&mut self, pair: &mut Pair, outside: &mut Block) {
+        let mut block = Block::new();
+        for stmt in std::mem::take(&mut pair.forward) {
+            let StmtKind::Declare { local, init } = &stmt.kind else {
+                block.push(stmt);
+                continue;
+            };
+            if !mentions(&pair.reverse, *local) {
+                block.push(stmt);
+                continue;
+            }
+            if let Type::Pointer(pointer) = &mut self.function.locals[*local].ty {
+                pointer.is_reference = false;
+            }
+            outside.push(declare(*local, None).at(stmt.span));
+            if let Some(init) = init {
+                let place = Place::local(*local, self.function.locals[*local].ty.clone());
+                self.assign_leaves(place, init.clone(), &mut block);
+            }
+        }
+        pair.forward = block;
+    }
+
+    /// An assignment; of an array, element by element.
+    fn assign_leaves(&self, place: Place, value: Expr, out: &mut Block) {
+        let Type::Array(element, length) = &place.ty else {
+            let value = Expr { ty: place.ty.clone(), ..value };
+            out.push(assign(place, value));
+            return;
+        };
+        let ExprKind::Construct(operands) = value.kind else { return };
+        let mut operands = operands.into_iter();
+        for index in 0..*length {
+            let value = operands.next().unwrap_or_else(|| self.zero(element));
+            let index = Expr::new(ExprKind::Int(i128::from(index)), Type::INT);
+            self.assign_leaves(place.clone().index(index), value, out);
+        }
+    }
+
+    fn refuse_threads(&mut self, stmt: &Stmt) {
+        let touches = match &stmt.kind {
+            StmtKind::Atomic { place, value, .. } => self.is_active_place(place) || self.is_active_value(value),
+            StmtKind::Collective { into, args, .. } => {
+                into.as_ref().is_some_and(|into| self.is_active_place(into))
+                    || args.iter().any(|arg| self.is_active_value(arg))
+            }
+            StmtKind::Barrier { kind, .. } => match kind {
+                crate::ir::BarrierKind::Fence
+                | crate::ir::BarrierKind::FenceBlock
+                | crate::ir::BarrierKind::FenceSystem => false,
+                crate::ir::BarrierKind::Block
+                | crate::ir::BarrierKind::BlockCount
+                | crate::ir::BarrierKind::BlockAnd
+                | crate::ir::BarrierKind::BlockOr
+                | crate::ir::BarrierKind::Warp => true,
+            },
+            _ => false,
+        };
+        if touches {
+            let message = "threads meet or exchange active values here";
+            self.report(
+                Diagnostic::new(THREADS_ACTIVE, stmt.span, message, "its adjoint is not supported yet")
+                    .help("differentiate a version of the kernel in which each thread works alone"),
+            );
+        }
+    }
+}
+
+/// `place + rest`, `rest + place` or `place - rest`: the rest, and whether it is subtracted.
+fn increment<'a>(place: &Place, value: &'a Expr) -> Option<(&'a Expr, bool)> {
+    let ExprKind::Binary(op, left, right) = &value.kind else { return None };
+    let is_place = |expr: &Expr| matches!(&expr.kind, ExprKind::Load(read) if same_place(read, place));
+    match op {
+        BinaryOp::Add if is_place(left) => Some((right, false)),
+        BinaryOp::Add if is_place(right) => Some((left, false)),
+        BinaryOp::Subtract if is_place(left) => Some((right, true)),
+        _ => None,
+    }
+}
+
+/// Whether two places are written the same way, wherever they stand.
+fn same_place(left: &Place, right: &Place) -> bool {
+    let strip = |place: &Place| {
+        let mut place = place.clone();
+        let _ = walk::visit_place_mut(&mut place, &mut |node| {
+            match node {
+                walk::NodeMut::Expr(expr) => expr.span = crate::source::Span::NONE,
+                walk::NodeMut::Place(place) => place.span = crate::source::Span::NONE,
+                walk::NodeMut::Stmt(_) => {}
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+        place
+    };
+    strip(left) == strip(right)
+}
+
+/// Whether a block mentions a variable.
+pub(super) fn mentions(block: &[Stmt], local: LocalId) -> bool {
+    walk::visit_block(block, &mut |node| match node {
+        Node::Place(Place { kind: PlaceKind::Local(mentioned), .. }) if *mentioned == local => {
+            std::ops::ControlFlow::Break(())
+        }
+        _ => std::ops::ControlFlow::Continue(()),
+    })
+    .is_break()
+}

@@ -1,0 +1,95 @@
+//! Calls that stay calls: the reverse sweep calls the function's pullback.
+
+use super::super::locals::declare;
+use super::function::{Ctx, Pair};
+use super::{Pattern, Sharing};
+use crate::analysis::{self, carries_floats};
+use crate::diagnostic::{Diagnostic, MIXED_POINTER};
+use crate::ir::{Block, Expr, ExprKind, FunctionId, Place, Stmt, StmtKind, Type};
+
+impl Ctx<'_> {
+    pub(super) fn call(&mut self, stmt: &Stmt, into: Option<&Place>, callee: FunctionId, args: &[Expr]) -> Pair {
+        let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        let Some(into) = into.filter(|into| self.is_active_place(into)) else { return pair };
+        let Some(shadow) = self.shadow(into) else { return pair };
+        let pattern: Vec<Sharing> = args.iter().map(|arg| self.sharing(arg)).collect();
+        if pattern.iter().all(|sharing| *sharing == Sharing::Constant) {
+            return pair;
+        }
+        let out = &mut pair.reverse;
+        let mut call_args = args.to_vec();
+        // An adjoint that the call adds to must not be the seed itself.
+        let is_first = self.is_first_value(into);
+        let seed = if is_first && matches!(into.ty, Type::Float(_)) {
+            Expr::load(shadow.clone())
+        } else {
+            let local = self.names.add(&mut self.function, "_r", into.ty.clone());
+            out.push(declare(local, Some(Expr::load(shadow.clone()))));
+            self.clear(&shadow, out);
+            Expr::load(Place::local(local, into.ty.clone()))
+        };
+        call_args.push(seed);
+        let mut after = Block::new();
+        for (arg, sharing) in args.iter().zip(&pattern) {
+            match sharing {
+                Sharing::Constant => {}
+                Sharing::Private | Sharing::Shared if arg.ty.is_pointer() => {
+                    let Some(pointer) = self.shadow_pointer(arg) else { return pair };
+                    let ty = Type::pointer(pointer.ty.pointee().cloned().unwrap_or(Type::Void));
+                    call_args.push(Expr { ty, ..pointer });
+                }
+                Sharing::Private | Sharing::Shared => call_args.push(self.argument_adjoint(arg, out, &mut after)),
+            }
+        }
+        match self.pullbacks.request(self.module, callee, Pattern { sharing: pattern }) {
+            Ok(function) => {
+                out.push(Stmt::new(StmtKind::Call { into: None, function, args: call_args }).at(stmt.span));
+                out.extend(after);
+            }
+            Err(diagnostics) => diagnostics.into_iter().for_each(|diagnostic| self.report(diagnostic)),
+        }
+        pair
+    }
+
+    /// How the adjoint of an argument is reached by threads.
+    fn sharing(&mut self, arg: &Expr) -> Sharing {
+        if !arg.ty.is_pointer() {
+            let leads_on = analysis::uses_memory(self.module, &arg.ty)
+                && self.objects.reachable(arg).iter().any(|object| self.activity.is_active(object));
+            let is_active = carries_floats(self.module, &arg.ty) && self.is_active_value(arg);
+            return match (is_active, leads_on) {
+                (false, false) => Sharing::Constant,
+                (true, false) => Sharing::Private,
+                (_, true) => Sharing::Shared,
+            };
+        }
+        let targets = self.objects.targets(arg);
+        if !targets.iter().any(|object| self.activity.is_active(object)) {
+            return Sharing::Constant;
+        }
+        let private = targets.iter().filter(|object| self.is_private(object)).count();
+        if private != 0 && private != targets.len() {
+            let message = "a pointer may point to memory of the thread and to memory of all threads";
+            self.report(
+                Diagnostic::new(MIXED_POINTER, arg.span, message, "no one kind of addition is right for both")
+                    .help("use two pointers, or two calls"),
+            );
+        }
+        if private == 0 { Sharing::Shared } else { Sharing::Private }
+    }
+
+    /// A pointer to where the pullback adds the adjoint of an argument that is passed by value.
+    fn argument_adjoint(&mut self, arg: &Expr, out: &mut Block, after: &mut Block) -> Expr {
+        if let ExprKind::Load(place) = &arg.kind
+            && self.objects.of_place(place).iter().all(|object| self.is_private(object))
+            && let Some(shadow) = self.shadow(place)
+        {
+            return Expr::address_of(shadow);
+        }
+        let local = self.names.add(&mut self.function, "_d_arg", arg.ty.clone());
+        out.push(self.declare_zero(local));
+        let adjoint = Place::local(local, arg.ty.clone());
+        self.adjoint_of_aggregate(arg, &adjoint, after);
+        Expr::address_of(adjoint)
+    }
+}

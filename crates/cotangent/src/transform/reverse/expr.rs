@@ -1,0 +1,304 @@
+//! Adjoints of expressions: how a value's adjoint is shared out among what the value was computed from.
+
+use std::ops::ControlFlow;
+
+use super::super::locals::declare;
+use super::function::Ctx;
+use crate::diagnostic::{Diagnostic, UNDIFFERENTIABLE};
+use crate::ir::walk::{self, NodeMut};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, Place, Real, Stmt, StmtKind, Type, UnaryOp};
+use crate::rules::{self, Partial};
+
+impl Ctx<'_> {
+    /// Appends the statements that add `seed` times the derivative of `value` to the adjoints of its operands.
+    pub(super) fn adjoint(&mut self, value: &Expr, seed: Expr, out: &mut Block) {
+        if !self.is_active_value(value) {
+            return;
+        }
+        match &value.kind {
+            ExprKind::Load(place) => {
+                if let Some(shadow) = self.shadow(place) {
+                    out.push(Stmt::new(StmtKind::Accumulate { place: shadow, value: seed }).at(value.span));
+                }
+            }
+            ExprKind::Unary(UnaryOp::Negate, operand) => self.adjoint(operand, negate(seed), out),
+            ExprKind::Binary(op, left, right) => self.adjoint_of_operator(*op, left, right, seed, out),
+            ExprKind::Select(cond, then, otherwise) => {
+                let seed = self.bind(seed, out);
+                let (mut then_block, mut else_block) = (Block::new(), Block::new());
+                self.adjoint(then, seed.clone(), &mut then_block);
+                self.adjoint(otherwise, seed, &mut else_block);
+                out.extend(when((**cond).clone(), then_block, else_block));
+            }
+            ExprKind::Cast(operand) => self.adjoint(operand, Expr::cast(seed, operand.ty.clone()), out),
+            ExprKind::Math(name, args) => self.adjoint_of_math(value, name, args, seed, out),
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => {}
+        }
+    }
+
+    fn adjoint_of_operator(&mut self, op: BinaryOp, left: &Expr, right: &Expr, seed: Expr, out: &mut Block) {
+        let both = self.is_active_value(left) && self.is_active_value(right);
+        let seed = if both { self.bind(seed, out) } else { seed };
+        match op {
+            BinaryOp::Add => {
+                self.adjoint(left, seed.clone(), out);
+                self.adjoint(right, seed, out);
+            }
+            BinaryOp::Subtract => {
+                self.adjoint(left, seed.clone(), out);
+                self.adjoint(right, negate(seed), out);
+            }
+            BinaryOp::Multiply => {
+                self.adjoint(left, multiply(seed.clone(), right.clone()), out);
+                self.adjoint(right, multiply(seed, left.clone()), out);
+            }
+            BinaryOp::Divide => {
+                self.adjoint(left, Expr::binary(BinaryOp::Divide, seed.clone(), right.clone()), out);
+                let square = Expr::binary(BinaryOp::Multiply, right.clone(), right.clone());
+                let share = Expr::binary(BinaryOp::Divide, multiply(seed, left.clone()), square);
+                self.adjoint(right, negate(share), out);
+            }
+            BinaryOp::Remainder
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Offset
+            | BinaryOp::Distance => {}
+        }
+    }
+
+    fn adjoint_of_math(&mut self, value: &Expr, name: &str, args: &[Expr], seed: Expr, out: &mut Block) {
+        let Some(rule) = rules::derivative(name) else {
+            let message = format!("`{name}` has no derivative");
+            self.report(Diagnostic::new(UNDIFFERENTIABLE, value.span, message, "on an active path"));
+            return;
+        };
+        let active = args.iter().filter(|arg| self.is_active_value(arg)).count();
+        let seed = if active > 1 { self.bind(seed, out) } else { seed };
+        for (position, arg) in args.iter().enumerate().filter(|(_, arg)| arg.ty.is_arithmetic()) {
+            if let Partial::Refused(reason) = rule.partial(position)
+                && (self.is_active_value(arg) || arg.ty.is_integral())
+            {
+                let message = format!("`{name}` has no derivative: {reason}");
+                self.report(Diagnostic::new(UNDIFFERENTIABLE, value.span, message, "on an active path"));
+                continue;
+            }
+            if !self.is_active_value(arg) {
+                continue;
+            }
+            let Some(partial) = rule.build(position, args, value) else { continue };
+            let partial = self.call_helpers(partial, out);
+            match partial.kind {
+                ExprKind::Select(cond, then, otherwise) if is_constant(&then, 1.0) && is_constant(&otherwise, 0.0) => {
+                    let mut then_block = Block::new();
+                    self.adjoint(arg, Expr::cast(seed.clone(), arg.ty.clone()), &mut then_block);
+                    out.extend(when(*cond, then_block, Block::new()));
+                }
+                _ => {
+                    let share = multiply(seed.clone(), partial);
+                    self.adjoint(arg, Expr::cast(share, arg.ty.clone()), out);
+                }
+            }
+        }
+    }
+
+    /// Replaces functions of Cotangent's own in a partial derivative by calls.
+    fn call_helpers(&mut self, mut expr: Expr, out: &mut Block) -> Expr {
+        let mut calls = Block::new();
+        let _ = walk::visit_expr_mut(&mut expr, &mut |node| {
+            if let NodeMut::Expr(inner) = node
+                && let ExprKind::Math(name, args) = &inner.kind
+                && let Some(function) = self.pullbacks.helper(name)
+            {
+                let local = self.names.add(&mut self.function, "_t", inner.ty.clone());
+                let into = Place::local(local, inner.ty.clone());
+                calls.push(declare(local, None));
+                calls.push(Stmt::new(StmtKind::Call { into: Some(into.clone()), function, args: args.clone() }));
+                *inner = Expr::load(into);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        out.append(&mut calls);
+        expr
+    }
+
+    /// Shares out the adjoint of a record or array, which lies in `seed`, leaf by leaf.
+    pub(super) fn adjoint_of_aggregate(&mut self, value: &Expr, seed: &Place, out: &mut Block) {
+        if !self.is_active_value(value) {
+            return;
+        }
+        match (&value.kind, &value.ty) {
+            (_, Type::Float(_)) => self.adjoint(value, Expr::load(seed.clone()), out),
+            (ExprKind::Load(place), _) => {
+                let Some(shadow) = self.shadow(place) else { return };
+                for (from, into) in self.leaves(seed).into_iter().zip(self.leaves(&shadow)) {
+                    out.push(Stmt::new(StmtKind::Accumulate { place: into, value: Expr::load(from) }).at(value.span));
+                }
+            }
+            (ExprKind::Construct(operands), Type::Record(record)) => {
+                let fields = self.module.records[*record].fields.clone();
+                for ((position, field), operand) in (0u32..).zip(&fields).zip(operands) {
+                    self.adjoint_of_aggregate(operand, &seed.clone().field(position, field.ty.clone()), out);
+                }
+            }
+            (ExprKind::Construct(operands), _) => {
+                for (position, operand) in (0i128..).zip(operands) {
+                    let index = Expr::new(ExprKind::Int(position), Type::INT);
+                    self.adjoint_of_aggregate(operand, &seed.clone().index(index), out);
+                }
+            }
+            (ExprKind::Select(cond, then, otherwise), _) => {
+                let (mut then_block, mut else_block) = (Block::new(), Block::new());
+                self.adjoint_of_aggregate(then, seed, &mut then_block);
+                self.adjoint_of_aggregate(otherwise, seed, &mut else_block);
+                out.extend(when((**cond).clone(), then_block, else_block));
+            }
+            (ExprKind::Cast(operand), _) => self.adjoint_of_aggregate(operand, seed, out),
+            (
+                ExprKind::Bool(_)
+                | ExprKind::Int(_)
+                | ExprKind::Float(_)
+                | ExprKind::Null
+                | ExprKind::AddressOf(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Math(..)
+                | ExprKind::Builtin(_)
+                | ExprKind::SizeOf(_),
+                _,
+            ) => {}
+        }
+    }
+
+    /// The floating leaves of a place, in order.
+    pub(super) fn leaves(&self, place: &Place) -> Vec<Place> {
+        match &place.ty {
+            Type::Float(_) => vec![place.clone()],
+            Type::Record(record) => {
+                let fields = (0u32..).zip(&self.module.records[*record].fields);
+                fields.flat_map(|(position, field)| self.leaves(&place.clone().field(position, field.ty.clone()))).collect()
+            }
+            Type::Array(_, length) => (0..*length)
+                .flat_map(|index| {
+                    let index = Expr::new(ExprKind::Int(i128::from(index)), Type::INT);
+                    self.leaves(&place.clone().index(index))
+                })
+                .collect(),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Pointer(_) | Type::Opaque(_) => Vec::new(),
+        }
+    }
+
+    /// A value that is used several times, in a variable of its own unless it is one already.
+    pub(super) fn bind(&mut self, value: Expr, out: &mut Block) -> Expr {
+        let is_simple = |expr: &Expr| match &expr.kind {
+            ExprKind::Float(_) => true,
+            ExprKind::Load(place) => self.is_private_variable(place),
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Null
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => false,
+        };
+        let inner = match &value.kind {
+            ExprKind::Unary(UnaryOp::Negate, operand) => operand,
+            _ => &value,
+        };
+        if is_simple(inner) { value } else { self.keep("_r", value, out) }
+    }
+
+    /// A new variable with a value; the result loads it.
+    pub(super) fn keep(&mut self, name: &str, value: Expr, out: &mut Block) -> Expr {
+        let ty = value.ty.clone();
+        let local = self.names.add(&mut self.function, name, ty.clone());
+        out.push(declare(local, Some(value)));
+        Expr::load(Place::local(local, ty))
+    }
+}
+
+/// An `if`, or nothing where there is nothing to do.
+pub(super) fn when(cond: Expr, then_block: Block, else_block: Block) -> Option<Stmt> {
+    let kind = match (then_block.is_empty(), else_block.is_empty()) {
+        (true, true) => return None,
+        (true, false) => {
+            StmtKind::If { cond: Expr::unary(UnaryOp::Not, cond), then_block: else_block, else_block: then_block }
+        }
+        (false, _) => StmtKind::If { cond, then_block, else_block },
+    };
+    Some(Stmt::new(kind))
+}
+
+/// A constant of a floating type.
+pub(super) fn constant(value: f64, ty: &Type) -> Expr {
+    Expr::new(ExprKind::Float(Real(value)), ty.clone())
+}
+
+fn is_constant(expr: &Expr, value: f64) -> bool {
+    matches!(expr.kind, ExprKind::Float(real) if real.0 == value)
+}
+
+/// `-value`, without a double minus.
+fn negate(value: Expr) -> Expr {
+    match value.kind {
+        ExprKind::Unary(UnaryOp::Negate, inner) => *inner,
+        ExprKind::Float(real) => constant(-real.0, &value.ty),
+        // -(-a * b) and -(-a / b) are a * b and a / b.
+        ExprKind::Binary(op @ (BinaryOp::Multiply | BinaryOp::Divide), left, right)
+            if matches!(left.kind, ExprKind::Unary(UnaryOp::Negate, _)) =>
+        {
+            Expr::binary(op, negate(*left), *right)
+        }
+        ExprKind::Binary(op @ (BinaryOp::Multiply | BinaryOp::Divide), left, right) => {
+            Expr::binary(op, negate(*left), *right)
+        }
+        kind => {
+            let ty = value.ty.clone();
+            Expr::unary(UnaryOp::Negate, Expr { kind, ty, span: value.span })
+        }
+    }
+}
+
+/// `left * right`, without factors of one.
+fn multiply(left: Expr, right: Expr) -> Expr {
+    if is_constant(&right, 1.0) {
+        return left;
+    }
+    if is_constant(&left, 1.0) {
+        return right;
+    }
+    match (left.kind, right.kind) {
+        (kind, ExprKind::Unary(UnaryOp::Negate, inner)) => {
+            negate(multiply(Expr { kind, ty: left.ty, span: left.span }, *inner))
+        }
+        (kind, ExprKind::Float(real)) if real.0 == -1.0 => negate(Expr { kind, ty: left.ty, span: left.span }),
+        (left_kind, right_kind) => Expr::binary(
+            BinaryOp::Multiply,
+            Expr { kind: left_kind, ty: left.ty, span: left.span },
+            Expr { kind: right_kind, ty: right.ty, span: right.span },
+        ),
+    }
+}

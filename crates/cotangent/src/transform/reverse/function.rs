@@ -1,0 +1,300 @@
+//! What is known while the derivative of one function is written, and the frame of that function.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::Pullbacks;
+use super::expr::constant;
+use crate::analysis::{Activity, Object, Objects, carries_floats};
+use crate::diagnostic::{Diagnostic, MIXED_POINTER, THREADS_ACTIVE, UNKNOWN_POINTER};
+use crate::index::Id;
+use crate::ir::walk;
+use crate::ir::{
+    Block, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
+};
+use crate::source::Span;
+
+use super::super::locals::{NewLocals, declare, rename_expr};
+use super::super::normalize::own_variable;
+use super::super::shadow::{Shadows, shadow_name, shadow_type};
+
+/// The derivative of one function in the making.
+pub(super) struct Ctx<'a> {
+    /// The program, its functions in the normal form.
+    pub(super) module: &'a Module,
+    /// The function that is differentiated.
+    pub(super) primal: &'a Function,
+    pub(super) objects: &'a Objects<'a>,
+    pub(super) activity: &'a Activity,
+    /// Everything that the function writes.
+    pub(super) written: BTreeSet<Object>,
+    /// Variables that pointers other than a call's arguments may point to.
+    pub(super) address_taken: HashSet<LocalId>,
+    /// How many statements write each variable.
+    pub(super) write_counts: HashMap<LocalId, usize>,
+    /// The derivative; its first locals are the primal's.
+    pub(super) function: Function,
+    pub(super) names: NewLocals,
+    pub(super) shadows: Shadows,
+    /// Pointers to adjoints, and the pointer that each follows.
+    pub(super) twins: HashMap<LocalId, LocalId>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) pullbacks: &'a mut Pullbacks,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// Whether a record in global memory is needed.
+    pub(super) uses_record: bool,
+    /// Parameters whose adjoint pointers several threads hold.
+    pub(super) is_kernel: bool,
+}
+
+/// A stretch of code whose values are there when its reverse sweep runs: the function, or one iteration of a loop.
+#[derive(Default)]
+pub(super) struct Frame {
+    /// Whether it is an iteration.
+    pub(super) is_loop: bool,
+    /// Variables that live inside.
+    pub(super) declared: HashSet<LocalId>,
+    /// Objects from outside that do not keep their values until the reverse sweep.
+    pub(super) unstable: BTreeSet<Object>,
+}
+
+/// What a statement or block becomes: a part of the forward sweep and a part of the reverse sweep.
+#[derive(Default)]
+pub(super) struct Pair {
+    pub(super) forward: Block,
+    pub(super) reverse: Block,
+}
+
+impl Ctx<'_> {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        if !self.diagnostics.contains(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Whether a local is one of the primal function.
+    pub(super) fn is_primal(&self, local: LocalId) -> bool {
+        local.index() < self.primal.locals.len()
+    }
+
+    pub(super) fn is_active_value(&self, value: &Expr) -> bool {
+        self.activity.is_active_value(self.objects, value)
+    }
+
+    pub(super) fn is_active_place(&self, place: &Place) -> bool {
+        carries_floats(self.module, &place.ty) && self.activity.is_active_place(self.objects, place)
+    }
+
+    /// Whether a place is a whole variable of the thread's own.
+    pub(super) fn is_private_variable(&self, place: &Place) -> bool {
+        matches!(place.kind, PlaceKind::Local(local) if self.function.locals[local].storage == Storage::Private)
+    }
+
+    /// Whether a variable is only ever reached by its name, so that a copy of it can take its place.
+    pub(super) fn is_register(&self, local: LocalId) -> bool {
+        let variable = &self.function.locals[local];
+        variable.storage == Storage::Private
+            && !matches!(variable.ty, Type::Array(..))
+            && !self.address_taken.contains(&local)
+    }
+
+    /// The adjoint of an active place. Reports where there is none.
+    pub(super) fn shadow(&mut self, place: &Place) -> Option<Place> {
+        let objects = self.objects.of_place(place);
+        if !self.has_one_activity(&objects, place.span) {
+            return None;
+        }
+        self.ensure_shadows(place);
+        let shadow = self.shadows.place(place);
+        if shadow.is_none() {
+            self.report(unknown_pointer(place.span));
+        }
+        shadow
+    }
+
+    /// The pointer to the adjoints of what a pointer points to, if that is active. Reports where there is none.
+    pub(super) fn shadow_pointer(&mut self, pointer: &Expr) -> Option<Expr> {
+        let targets = self.objects.targets(pointer);
+        if !targets.iter().any(|object| self.activity.is_active(object)) {
+            return None;
+        }
+        if !self.has_one_activity(&targets, pointer.span) {
+            return None;
+        }
+        let mut places = Vec::new();
+        let _ = walk::visit_expr(pointer, &mut |node| {
+            if let walk::Node::Place(place) = node {
+                places.push(place.clone());
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+        places.iter().for_each(|place| self.ensure_shadows(place));
+        let shadow = self.shadows.pointer(pointer);
+        if shadow.is_none() {
+            self.report(unknown_pointer(pointer.span));
+        }
+        shadow
+    }
+
+    /// A pointer has one adjoint pointer, so all that it may point to is active, or nothing is.
+    fn has_one_activity(&mut self, objects: &BTreeSet<Object>, span: Span) -> bool {
+        let active = objects.iter().filter(|object| self.activity.is_active(object)).count();
+        if objects.iter().any(|object| object.base == crate::analysis::Base::Unknown) {
+            self.report(unknown_pointer(span));
+            return false;
+        }
+        if active != objects.len() {
+            let message = "a pointer may point to active and to constant memory";
+            self.report(
+                Diagnostic::new(MIXED_POINTER, span, message, "its adjoint would have no place for one of the two")
+                    .help("name the constant one too, or use two pointers"),
+            );
+            return false;
+        }
+        true
+    }
+
+    fn ensure_shadows(&mut self, place: &Place) {
+        let mut locals = Vec::new();
+        let _ = walk::visit_place(place, &mut |node| {
+            if let walk::Node::Place(Place { kind: PlaceKind::Local(local), .. }) = node {
+                locals.push(*local);
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+        for local in locals {
+            self.ensure_shadow(local);
+        }
+    }
+
+    /// Gives an active variable, or a pointer to something active, its shadow.
+    fn ensure_shadow(&mut self, local: LocalId) {
+        if self.shadows.local(local).is_some() || !self.is_primal(local) || !self.has_shadow(local) {
+            return;
+        }
+        let variable = &self.primal.locals[local];
+        if variable.storage != Storage::Private {
+            let message = format!("`{}` is shared between threads and active", variable.name);
+            self.report(
+                Diagnostic::new(THREADS_ACTIVE, variable.span, message, "adjoints of shared memory are not supported yet")
+                    .help("keep the value in a variable of the thread, or in global memory"),
+            );
+            return;
+        }
+        let ty = shadow_type(&variable.ty);
+        let shadow = self.names.add(&mut self.function, &shadow_name(&variable.name), ty.clone());
+        if ty.is_pointer() {
+            self.twins.insert(shadow, local);
+        }
+        self.shadows.insert(local, Place::local(shadow, ty));
+    }
+
+    /// Whether a variable has a shadow: it is active, or points to something that is.
+    pub(super) fn has_shadow(&self, local: LocalId) -> bool {
+        let ty = &self.primal.locals[local].ty;
+        if let Type::Pointer(_) = ty {
+            let load = Expr::load(Place::local(local, ty.clone()));
+            return self.objects.targets(&load).iter().any(|object| self.activity.is_active(object));
+        }
+        if !carries_floats(self.module, ty) {
+            // A record of pointers, or an array of them.
+            let load = Expr::load(Place::local(local, ty.clone()));
+            return !matches!(ty, Type::Array(..))
+                && self.objects.reachable(&load).iter().any(|object| self.activity.is_active(object));
+        }
+        self.activity.is_active(&Object::local(local))
+    }
+
+    /// The declaration of an adjoint, which begins at zero.
+    pub(super) fn declare_zero(&self, shadow: LocalId) -> Stmt {
+        declare(shadow, Some(self.zero(&self.function.locals[shadow].ty)))
+    }
+
+    /// Zero, of a floating type or of an aggregate.
+    pub(super) fn zero(&self, ty: &Type) -> Expr {
+        match ty {
+            Type::Float(_) => constant(0.0, ty),
+            Type::Record(_) | Type::Array(..) => Expr::new(ExprKind::Construct(Vec::new()), ty.clone()),
+            Type::Int(_) => Expr::new(ExprKind::Int(0), ty.clone()),
+            Type::Bool => Expr::new(ExprKind::Bool(false), ty.clone()),
+            Type::Pointer(_) | Type::Opaque(_) | Type::Void => Expr::new(ExprKind::Null, ty.clone()),
+        }
+    }
+
+    /// Replaces variables in an expression.
+    pub(super) fn renamed(&self, mut expr: Expr, map: &HashMap<LocalId, LocalId>) -> Expr {
+        rename_expr(&mut expr, map);
+        expr
+    }
+}
+
+/// Variables that pointers may point to, other than those which a call reads and forgets.
+pub(super) fn address_taken(function: &Function) -> HashSet<LocalId> {
+    let mut found = HashSet::new();
+    let mut note = |expr: &Expr| {
+        let _ = walk::visit_expr(expr, &mut |node| {
+            if let walk::Node::Expr(Expr { kind: ExprKind::AddressOf(place), .. }) = node {
+                found.extend(own_variable(place));
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+    };
+    walk::each_stmt(&function.body, &mut |stmt| {
+        let is_call = matches!(stmt.kind, StmtKind::Call { .. });
+        let _ = walk::stmt_parts(stmt, &mut |part| {
+            match part {
+                walk::Part::Expr(expr) => match &expr.kind {
+                    ExprKind::AddressOf(place) if is_call => place_operands(place, &mut note),
+                    _ => note(expr),
+                },
+                walk::Part::Place(place) => place_operands(place, &mut note),
+                walk::Part::Block(_) => {}
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+    });
+    found
+}
+
+fn place_operands(place: &Place, note: &mut impl FnMut(&Expr)) {
+    let _ = walk::place_parts(place, &mut |part| {
+        match part {
+            walk::Part::Expr(expr) => note(expr),
+            walk::Part::Place(place) => place_operands(place, note),
+            walk::Part::Block(_) => {}
+        }
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+}
+
+/// How many statements write each variable, its declaration with a value included.
+pub(super) fn write_counts(objects: &Objects<'_>, function: &Function) -> HashMap<LocalId, usize> {
+    let mut counts = HashMap::new();
+    walk::each_stmt(&function.body, &mut |stmt| {
+        let mut written = BTreeSet::new();
+        if let StmtKind::Declare { local, init: Some(_) } = &stmt.kind {
+            written.insert(*local);
+        }
+        let place = match &stmt.kind {
+            StmtKind::Assign { place, .. } | StmtKind::Atomic { place, .. } => Some(place),
+            StmtKind::Call { into, .. } => into.as_ref(),
+            _ => None,
+        };
+        if let Some(place) = place {
+            written.extend(objects.of_place(place).iter().filter_map(Object::as_local));
+        }
+        for local in written {
+            *counts.entry(local).or_insert(0) += 1;
+        }
+    });
+    counts
+}
+
+fn unknown_pointer(span: Span) -> Diagnostic {
+    Diagnostic::new(
+        UNKNOWN_POINTER,
+        span,
+        "what this points to is not known, and it may be active",
+        "no adjoint can be found for it",
+    )
+    .help("use a pointer that comes from a parameter or a variable")
+}

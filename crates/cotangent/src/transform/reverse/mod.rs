@@ -1,0 +1,145 @@
+//! Reverse mode: from a function to its derivative, a forward sweep and a reverse sweep in one function.
+//!
+//! The forward sweep is the function itself, which also keeps what will be needed. The reverse sweep goes through the
+//! statements backwards and adds to adjoints. `block` and `expr` hold the adjoints of statements and expressions,
+//! `stable` and `slice` decide where the values come from that these mention, `loops` turns loops around, `calls` uses
+//! pullbacks, `record` puts what does not fit into variables in global memory.
+
+mod block;
+mod calls;
+mod expr;
+mod function;
+mod loops;
+mod record;
+mod slice;
+mod stable;
+mod write;
+
+use std::collections::{HashMap, HashSet};
+
+use super::Request;
+use super::accumulate::{AdjointParam, accumulate};
+use super::normalize::{Inlining, inline_calls, loops_without_numbers, remove_jumps};
+use super::prune::prune;
+use super::simplify::simplify;
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Function, FunctionId, Module, Name};
+
+/// The gradient of a function, in a module with all that it needs.
+pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
+    let mut inlined = HashSet::new();
+    loop {
+        let normal = normalize(module, &inlined);
+        let mut pullbacks = Pullbacks { output: module.clone(), ..Pullbacks::default() };
+        let kind = Kind::Gradient(request.wrt.clone());
+        let gradient = pullbacks.derive(&normal, request.function, &kind);
+        if pullbacks.unfit.is_empty() {
+            let gradient = gradient?;
+            return Ok(prune(pullbacks.output, &[gradient]));
+        }
+        // A pullback that records is part of its caller instead, which has the record.
+        inlined.extend(pullbacks.unfit);
+    }
+}
+
+/// The module in the form that reverse mode works on.
+fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
+    let mut normal = module.clone();
+    let mut known = Inlining::new(inlined.clone());
+    for id in module.functions.ids() {
+        let mut function = normal.functions[id].clone();
+        remove_jumps(module, &mut function);
+        loops_without_numbers(module, &mut function);
+        inline_calls(&normal, &mut known, &mut function);
+        normal.functions[id] = function;
+    }
+    normal
+}
+
+/// What a derivative is for.
+pub(super) enum Kind {
+    /// The user asked for it, with respect to these parameters.
+    Gradient(Vec<crate::ir::LocalId>),
+    /// A derivative calls it.
+    Pullback(Pattern),
+}
+
+/// Which arguments of a call are active, and how.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Pattern {
+    sharing: Vec<Sharing>,
+}
+
+/// How the adjoint of an argument is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Sharing {
+    /// It has none.
+    Constant,
+    /// By one thread.
+    Private,
+    /// By several threads at once.
+    Shared,
+}
+
+/// The derivatives written so far.
+#[derive(Default)]
+pub(super) struct Pullbacks {
+    /// The program with its derivatives after it.
+    output: Module,
+    known: HashMap<(FunctionId, Pattern), FunctionId>,
+    helpers: HashMap<Name, FunctionId>,
+    /// Functions whose pullbacks cannot stand alone.
+    unfit: HashSet<FunctionId>,
+}
+
+impl Pullbacks {
+    /// The pullback of a function for a pattern of arguments.
+    fn request(&mut self, normal: &Module, callee: FunctionId, pattern: Pattern) -> Result<FunctionId, Vec<Diagnostic>> {
+        let key = (callee, pattern.clone());
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let id = self.derive(normal, callee, &Kind::Pullback(pattern))?;
+        self.known.insert(key, id);
+        Ok(id)
+    }
+
+    fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<FunctionId, Vec<Diagnostic>> {
+        let (function, adjoints, uses_record) = write::write(normal, id, kind, self)?;
+        if uses_record && matches!(kind, Kind::Pullback(_)) {
+            self.unfit.insert(id);
+        }
+        Ok(self.add(function, &adjoints))
+    }
+
+    fn add(&mut self, function: Function, adjoints: &[AdjointParam]) -> FunctionId {
+        let id = self.output.functions.push(function);
+        simplify(&mut self.output.functions[id]);
+        accumulate(&mut self.output, id, adjoints);
+        id
+    }
+
+    /// A function of Cotangent's own, by its name in the rules.
+    fn helper(&mut self, name: &str) -> Option<FunctionId> {
+        if let Some(known) = self.helpers.get(name) {
+            return Some(*known);
+        }
+        let text = crate::rules::helper(name)?;
+        let module = crate::ir::text::parse(text).ok()?;
+        let function = module.functions.iter().next()?.clone();
+        let id = self.output.functions.push(function);
+        self.helpers.insert(name.into(), id);
+        Some(id)
+    }
+
+    /// A name for a derivative that no function has.
+    fn free_name(&self, wanted: String) -> Name {
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while self.output.function(&name).is_some() {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        name.into()
+    }
+}

@@ -1,0 +1,156 @@
+//! The record in global memory: where values go that the reverse sweep needs and that are too many for variables.
+//!
+//! Each thread has a stack of words, and words of neighbouring threads lie side by side (`base[slot * threads + thread]`),
+//! so that a warp's accesses are one transaction. A word has four bytes, or eight if a value needs them. What would not
+//! fit is dropped and counted: the caller sees from the number of slots used that the record was too small.
+
+use std::collections::BTreeMap;
+
+use super::super::locals::{assign, declare};
+use super::function::Ctx;
+use crate::ir::walk::{self};
+use crate::ir::{Axis, BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
+
+/// Replaces `Push` and `Pop` by loads and stores, and appends the parameter for the record.
+pub(super) fn lower(ctx: &mut Ctx<'_>) {
+    let mut body = std::mem::take(&mut ctx.function.body);
+    let mut types: Vec<Type> = Vec::new();
+    walk::each_stmt(&body, &mut |stmt| {
+        if let StmtKind::Push { value, .. } = &stmt.kind
+            && !types.contains(&value.ty)
+        {
+            types.push(value.ty.clone());
+        }
+    });
+    let word = types.iter().map(size_of).max().unwrap_or(4).max(4);
+    let word_type = if word == 4 { Type::FLOAT } else { Type::DOUBLE };
+    let base_type = Type::pointer(word_type);
+    let base = ctx.add_param("_record", base_type.clone());
+    let top = ctx.names.add(&mut ctx.function, "_top", Type::LONG);
+    let thread = ctx.names.add(&mut ctx.function, "_thread", Type::LONG);
+    let threads = ctx.names.add(&mut ctx.function, "_threads", Type::LONG);
+    let mut head = vec![
+        declare(threads, Some(grid_threads())).noted("The record: slot s of this thread is _record[s * _threads + _thread]."),
+        declare(thread, Some(grid_thread())),
+        declare(top, Some(Expr::new(ExprKind::Int(0), Type::LONG))),
+    ];
+    let mut views: BTreeMap<String, (Type, LocalId)> = BTreeMap::new();
+    for ty in types {
+        let pointer = Type::pointer(ty.clone());
+        let name = format!("_record_{}", type_word(&ty, views.len()));
+        let local = ctx.names.add(&mut ctx.function, &name, pointer.clone());
+        let view = Expr::cast(Expr::load(Place::local(base, base_type.clone())), pointer);
+        head.push(declare(local, Some(view)));
+        views.insert(name, (ty, local));
+    }
+    let slots = Slots { views: views.into_values().collect(), word, top, thread, threads };
+    slots.replace(&mut body);
+    head.extend(body);
+    ctx.function.body = head;
+}
+
+struct Slots {
+    views: Vec<(Type, LocalId)>,
+    word: u64,
+    top: LocalId,
+    thread: LocalId,
+    threads: LocalId,
+}
+
+impl Slots {
+    fn replace(&self, block: &mut Block) {
+        let mut out = Block::new();
+        for mut stmt in std::mem::take(block) {
+            let _ = walk::stmt_parts_mut(&mut stmt, &mut |part| {
+                if let walk::PartMut::Block(inner) = part {
+                    self.replace(inner);
+                }
+                std::ops::ControlFlow::<()>::Continue(())
+            });
+            match &stmt.kind {
+                StmtKind::Push { value, .. } => {
+                    out.push(assign(self.slot(&value.ty), value.clone()));
+                    out.push(self.step(BinaryOp::Add));
+                }
+                StmtKind::Pop { into, .. } => {
+                    out.push(self.step(BinaryOp::Subtract));
+                    out.push(assign(into.clone(), Expr::load(self.slot(&into.ty))));
+                }
+                _ => out.push(stmt),
+            }
+        }
+        *block = out;
+    }
+
+    fn step(&self, op: BinaryOp) -> Stmt {
+        let top = Place::local(self.top, Type::LONG);
+        assign(top.clone(), Expr::binary(op, Expr::load(top), Expr::new(ExprKind::Int(1), Type::LONG)))
+    }
+
+    /// The slot on top of the stack, for a value of that type.
+    fn slot(&self, ty: &Type) -> Place {
+        let long = |local: LocalId| Expr::load(Place::local(local, Type::LONG));
+        let row = Expr::binary(BinaryOp::Multiply, long(self.top), long(self.threads));
+        let word = Expr::binary(BinaryOp::Add, row, long(self.thread));
+        let scale = i128::from(self.word / size_of(ty));
+        let index = if scale == 1 {
+            word
+        } else {
+            Expr::binary(BinaryOp::Multiply, word, Expr::new(ExprKind::Int(scale), Type::LONG))
+        };
+        let view = self.views.iter().find(|(known, _)| known == ty).map_or(LocalId(0), |(_, local)| *local);
+        Place::element(Expr::load(Place::local(view, Type::pointer(ty.clone()))), index)
+    }
+}
+
+fn size_of(ty: &Type) -> u64 {
+    match ty {
+        Type::Bool => 1,
+        Type::Int(kind) => u64::from(kind.bits() / 8),
+        Type::Float(kind) => match kind {
+            crate::ir::FloatKind::Half | crate::ir::FloatKind::BFloat => 2,
+            crate::ir::FloatKind::Float => 4,
+            crate::ir::FloatKind::Double => 8,
+        },
+        Type::Pointer(_) | Type::Opaque(_) | Type::Void | Type::Array(..) | Type::Record(_) => 8,
+    }
+}
+
+fn type_word(ty: &Type, number: usize) -> String {
+    match ty {
+        Type::Bool => "bool".to_owned(),
+        Type::Int(kind) => kind.spelling().replace(' ', "_"),
+        Type::Float(kind) => kind.spelling().trim_start_matches('_').to_owned(),
+        Type::Pointer(_) | Type::Opaque(_) | Type::Void | Type::Array(..) | Type::Record(_) => format!("pointer_{number}"),
+    }
+}
+
+fn builtin(builtin: Builtin) -> Expr {
+    Expr::cast(Expr::new(ExprKind::Builtin(builtin), Type::UINT), Type::LONG)
+}
+
+fn product(factors: impl IntoIterator<Item = Expr>) -> Option<Expr> {
+    factors.into_iter().reduce(|left, right| Expr::binary(BinaryOp::Multiply, left, right))
+}
+
+/// The threads of the whole grid.
+fn grid_threads() -> Expr {
+    let axes = [Axis::X, Axis::Y, Axis::Z];
+    let factors = axes.iter().map(|axis| builtin(Builtin::GridDim(*axis)));
+    let factors = factors.chain(axes.iter().map(|axis| builtin(Builtin::BlockDim(*axis))));
+    product(factors).unwrap_or_else(|| Expr::int(1))
+}
+
+/// The number of this thread in the whole grid.
+fn grid_thread() -> Expr {
+    let flat = |index: fn(Axis) -> Builtin, extent: fn(Axis) -> Builtin| {
+        let plane = Expr::binary(BinaryOp::Multiply, builtin(index(Axis::Z)), builtin(extent(Axis::Y)));
+        let row = Expr::binary(BinaryOp::Add, plane, builtin(index(Axis::Y)));
+        let line = Expr::binary(BinaryOp::Multiply, row, builtin(extent(Axis::X)));
+        Expr::binary(BinaryOp::Add, line, builtin(index(Axis::X)))
+    };
+    let block = flat(Builtin::BlockIdx, Builtin::GridDim);
+    let size = product([Axis::X, Axis::Y, Axis::Z].map(|axis| builtin(Builtin::BlockDim(axis))));
+    let first = Expr::binary(BinaryOp::Multiply, block, size.unwrap_or_else(|| Expr::int(1)));
+    Expr::binary(BinaryOp::Add, first, flat(Builtin::ThreadIdx, Builtin::BlockDim))
+}

@@ -1,0 +1,496 @@
+//! Which statements of an iteration the reverse sweep repeats, and which values it cannot get that way.
+//!
+//! The reverse sweep of a loop begins each iteration by computing again what it needs of the forward sweep. What cannot
+//! be computed again, because memory has changed since, is recorded by the forward sweep. A loop inside is repeated
+//! whole, or not at all: then what it leaves behind is recorded.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use super::super::locals::{assign, declare};
+use super::super::normalize::own_variable;
+use super::function::Ctx;
+use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
+use crate::ir::walk::{self, Node, Part};
+use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+
+/// One iteration taken apart.
+#[derive(Default)]
+pub(super) struct Sliced {
+    /// What the forward sweep runs: everything, and variables for what is recorded.
+    pub(super) forward: Block,
+    /// What the reverse sweep repeats.
+    pub(super) slice: Block,
+    /// Variables of the iteration whose values are recorded, in the order of the text.
+    pub(super) recorded: Vec<LocalId>,
+    /// Records of inner loops that the reverse sweep fills when it repeats them.
+    pub(super) refilled: BTreeSet<LocalId>,
+}
+
+/// What a value is needed for decides what happens where it cannot be computed again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// In the iteration itself: it is recorded.
+    Iteration,
+    /// In a loop inside: that loop is not repeated.
+    Inside,
+}
+
+type Needed = BTreeSet<LocalId>;
+
+impl Ctx<'_> {
+    /// Takes an iteration apart. `needed` are the variables that its reverse sweep reads; afterwards, those that must
+    /// have their values at the beginning of the iteration.
+    pub(super) fn slice(&mut self, block: &[Stmt], needed: &mut Needed) -> Sliced {
+        let mut sliced = Sliced::default();
+        self.slice_block(block, needed, Depth::Iteration, &mut sliced);
+        let recorded = sliced.recorded.clone();
+        for local in recorded {
+            self.hoist_recorded(&mut sliced.forward, local);
+        }
+        sliced
+    }
+
+    /// Appends to both parts of `out`. None if a loop inside cannot be repeated.
+    fn slice_block(&mut self, block: &[Stmt], needed: &mut Needed, depth: Depth, out: &mut Sliced) -> Option<()> {
+        let mut parts = Vec::new();
+        for stmt in block.iter().rev() {
+            let mut part = Sliced::default();
+            self.slice_stmt(stmt, needed, depth, &mut part)?;
+            parts.push(part);
+        }
+        for part in parts.into_iter().rev() {
+            out.forward.extend(part.forward);
+            out.slice.extend(part.slice);
+            out.recorded.extend(part.recorded);
+            out.refilled.extend(part.refilled);
+        }
+        Some(())
+    }
+
+    fn slice_stmt(&mut self, stmt: &Stmt, needed: &mut Needed, depth: Depth, out: &mut Sliced) -> Option<()> {
+        match &stmt.kind {
+            StmtKind::Declare { local, init } => {
+                out.forward.push(stmt.clone());
+                if !needed.remove(local) {
+                    return Some(());
+                }
+                match init {
+                    Some(init) if !self.can_repeat(init) => {
+                        if depth == Depth::Inside {
+                            return None;
+                        }
+                        self.check_recordable(*local, stmt);
+                        out.recorded.push(*local);
+                    }
+                    Some(init) => {
+                        needed.extend(self.reads(init));
+                        out.slice.push(stmt.clone());
+                    }
+                    None => out.slice.push(stmt.clone()),
+                }
+                Some(())
+            }
+            StmtKind::Assign { place, value } => self.slice_assign(stmt, place, value, needed, depth, out),
+            StmtKind::If { cond, then_block, else_block } => {
+                self.slice_if(stmt, (cond, then_block, else_block), needed, depth, out)
+            }
+            StmtKind::For(_) | StmtKind::While { .. } => self.slice_loop(stmt, needed, depth, out),
+            StmtKind::Push { value, .. } => {
+                needed.extend(self.reads(value));
+                out.forward.push(stmt.clone());
+                out.slice.push(stmt.clone());
+                Some(())
+            }
+            StmtKind::Call { into: Some(into), args, .. } => {
+                let can_repeat = args.iter().all(|arg| self.can_repeat(arg) && self.can_reach_again(arg));
+                self.slice_effect(stmt, into, args, can_repeat, needed, depth, out)
+            }
+            StmtKind::Barrier { into: Some(into), .. }
+            | StmtKind::Atomic { into: Some(into), .. }
+            | StmtKind::Collective { into: Some(into), .. }
+            | StmtKind::Opaque { into: Some(into), .. }
+            | StmtKind::Runtime { into: Some(into), .. } => {
+                self.slice_effect(stmt, into, &[], false, needed, depth, out)
+            }
+            StmtKind::Call { into: None, .. }
+            | StmtKind::Barrier { into: None, .. }
+            | StmtKind::Atomic { into: None, .. }
+            | StmtKind::Collective { into: None, .. }
+            | StmtKind::Opaque { into: None, .. }
+            | StmtKind::Runtime { into: None, .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Launch(_)
+            | StmtKind::Pop { .. } => {
+                out.forward.push(stmt.clone());
+                Some(())
+            }
+        }
+    }
+
+    fn slice_assign(
+        &mut self,
+        stmt: &Stmt,
+        place: &Place,
+        value: &Expr,
+        needed: &mut Needed,
+        depth: Depth,
+        out: &mut Sliced,
+    ) -> Option<()> {
+        if self.written_locals(place).is_disjoint(needed) {
+            out.forward.push(stmt.clone());
+            return Some(());
+        }
+        let operands = self.operand_reads(place);
+        let can_reach = self.can_repeat_operands(place);
+        if can_reach && self.can_repeat(value) {
+            if let PlaceKind::Local(local) = place.kind {
+                needed.remove(&local);
+            }
+            needed.extend(self.reads(value));
+            needed.extend(operands);
+            out.forward.push(stmt.clone());
+            out.slice.push(stmt.clone());
+            return Some(());
+        }
+        if depth == Depth::Inside {
+            return None;
+        }
+        if !can_reach {
+            self.refuse_record(stmt);
+        }
+        if let PlaceKind::Local(local) = place.kind {
+            needed.remove(&local);
+        }
+        needed.extend(operands);
+        let kept = self.names.add(&mut self.function, &self.base_name(place), value.ty.clone());
+        let again = assign(place.clone(), Expr::load(Place::local(kept, value.ty.clone()))).at(stmt.span);
+        out.forward.push(declare(kept, Some(value.clone())).at(stmt.span));
+        out.forward.push(again.clone());
+        out.slice.push(again);
+        out.recorded.push(kept);
+        Some(())
+    }
+
+    /// A statement that leaves its result in `into`.
+    #[expect(clippy::too_many_arguments, reason = "what a slice is made of")]
+    fn slice_effect(
+        &mut self,
+        stmt: &Stmt,
+        into: &Place,
+        args: &[Expr],
+        can_repeat: bool,
+        needed: &mut Needed,
+        depth: Depth,
+        out: &mut Sliced,
+    ) -> Option<()> {
+        out.forward.push(stmt.clone());
+        if self.written_locals(into).is_disjoint(needed) {
+            return Some(());
+        }
+        if !can_repeat && depth == Depth::Inside {
+            return None;
+        }
+        if let PlaceKind::Local(local) = into.kind {
+            needed.remove(&local);
+        }
+        needed.extend(self.operand_reads(into));
+        if can_repeat {
+            args.iter().for_each(|arg| needed.extend(self.reads(arg)));
+            out.slice.push(stmt.clone());
+        } else {
+            let kept = self.names.add(&mut self.function, &self.base_name(into), into.ty.clone());
+            out.forward.push(declare(kept, Some(Expr::load(into.clone()))));
+            out.slice.push(assign(into.clone(), Expr::load(Place::local(kept, into.ty.clone()))));
+            out.recorded.push(kept);
+        }
+        Some(())
+    }
+
+    fn slice_if(
+        &mut self,
+        stmt: &Stmt,
+        (cond, then_block, else_block): (&Expr, &Block, &Block),
+        needed: &mut Needed,
+        depth: Depth,
+        out: &mut Sliced,
+    ) -> Option<()> {
+        let mut else_needed = needed.clone();
+        let (mut then_part, mut else_part) = (Sliced::default(), Sliced::default());
+        self.slice_block(then_block, needed, depth, &mut then_part)?;
+        self.slice_block(else_block, &mut else_needed, depth, &mut else_part)?;
+        needed.extend(else_needed);
+        let leaves_loop = matches!(then_block.as_slice(), [Stmt { kind: StmtKind::Break, .. }]);
+        if leaves_loop {
+            then_part.slice = then_block.clone();
+        }
+        let mut cond = cond.clone();
+        if !then_part.slice.is_empty() || !else_part.slice.is_empty() {
+            if self.can_repeat(&cond) {
+                needed.extend(self.reads(&cond));
+            } else if depth == Depth::Inside {
+                return None;
+            } else {
+                let taken = self.names.add(&mut self.function, "_taken", Type::Bool);
+                out.forward.push(declare(taken, Some(cond)));
+                out.recorded.push(taken);
+                cond = Expr::load(Place::local(taken, Type::Bool));
+            }
+            let (then_block, else_block) = (then_part.slice, else_part.slice);
+            out.slice.extend(super::expr::when(cond.clone(), then_block, else_block).map(|again| again.at(stmt.span)));
+        }
+        let kind = StmtKind::If { cond, then_block: then_part.forward, else_block: else_part.forward };
+        out.forward.push(Stmt { kind, span: stmt.span, note: stmt.note.clone() });
+        out.recorded.extend(then_part.recorded.into_iter().chain(else_part.recorded));
+        out.refilled.extend(then_part.refilled.into_iter().chain(else_part.refilled));
+        Some(())
+    }
+
+    fn slice_loop(&mut self, stmt: &Stmt, needed: &mut Needed, depth: Depth, out: &mut Sliced) -> Option<()> {
+        out.forward.push(stmt.clone());
+        let written = self.written_inside(stmt);
+        let records = pushed_records(stmt);
+        if written.is_disjoint(needed) && records.is_empty() {
+            return Some(());
+        }
+        if let Some((again, before)) = self.repeat_loop(stmt, needed) {
+            *needed = before;
+            out.slice.push(again);
+            out.refilled.extend(records);
+            return Some(());
+        }
+        if depth == Depth::Inside {
+            return None;
+        }
+        for local in written.intersection(&needed.clone()) {
+            needed.remove(local);
+            self.check_recordable(*local, stmt);
+            let ty = self.function.locals[*local].ty.clone();
+            let name = self.function.locals[*local].name.to_string();
+            let kept = self.names.add(&mut self.function, &name, ty.clone());
+            out.forward.push(declare(kept, Some(Expr::load(Place::local(*local, ty.clone())))));
+            out.slice.push(assign(Place::local(*local, ty.clone()), Expr::load(Place::local(kept, ty))));
+            out.recorded.push(kept);
+        }
+        Some(())
+    }
+
+    /// The part of a loop that yields the needed variables, and what that needs; none if it cannot be repeated.
+    fn repeat_loop(&mut self, stmt: &Stmt, needed: &Needed) -> Option<(Stmt, Needed)> {
+        let mut again = stmt.clone();
+        let mut all = needed.clone();
+        let heads: Vec<Expr> = match &stmt.kind {
+            StmtKind::For(for_loop) => vec![for_loop.from.clone(), for_loop.to.clone(), for_loop.by.clone()],
+            StmtKind::While { cond, .. } => vec![cond.clone()],
+            _ => Vec::new(),
+        };
+        if !heads.iter().all(|head| self.can_repeat(head)) {
+            return None;
+        }
+        heads.iter().for_each(|head| all.extend(self.reads(head)));
+        let body = match &stmt.kind {
+            StmtKind::For(for_loop) => &for_loop.body,
+            StmtKind::While { body, .. } => body,
+            _ => return None,
+        };
+        loop {
+            let mut inside = all.clone();
+            let mut part = Sliced::default();
+            self.slice_block(body, &mut inside, Depth::Inside, &mut part)?;
+            let before = all.len();
+            all.extend(inside);
+            if all.len() == before {
+                match &mut again.kind {
+                    StmtKind::For(for_loop) => for_loop.body = part.slice,
+                    StmtKind::While { body, .. } => *body = part.slice,
+                    _ => return None,
+                }
+                break;
+            }
+        }
+        if let StmtKind::For(for_loop) = &stmt.kind {
+            all.remove(&for_loop.counter);
+        }
+        Some((again, all))
+    }
+
+    /// Whether a loop can be repeated for the values of some variables.
+    pub(super) fn can_repeat_loop(&mut self, stmt: &Stmt, needed: &Needed) -> bool {
+        self.repeat_loop(stmt, needed).is_some()
+    }
+
+    /// Whether an expression has the same value when it is evaluated again in the reverse sweep of this iteration.
+    fn can_repeat(&self, expr: &Expr) -> bool {
+        walk::visit_expr(expr, &mut |node| match node {
+            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !self.can_reload(place) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
+        .is_continue()
+    }
+
+    fn can_reload(&self, place: &Place) -> bool {
+        !self.is_primal_place(place)
+            || self.objects.of_place(place).iter().all(|object| match object.as_local() {
+                Some(local) => self.is_register(local) || !self.is_unstable_memory(object),
+                None => !self.is_volatile(object),
+            })
+    }
+
+    /// Whether the memory that an argument leads to is unchanged.
+    fn can_reach_again(&self, arg: &Expr) -> bool {
+        self.objects.reachable(arg).iter().all(|object| match object.as_local() {
+            Some(local) => self.is_register(local) || !self.is_unstable_memory(object),
+            None => !self.is_volatile(object),
+        })
+    }
+
+    fn can_repeat_operands(&self, place: &Place) -> bool {
+        let mut can = true;
+        let _ = walk::place_parts(place, &mut |part| {
+            can &= match part {
+                Part::Expr(expr) => self.can_repeat(expr),
+                Part::Place(base) => self.can_repeat_operands(base),
+                Part::Block(_) => true,
+            };
+            ControlFlow::<()>::Continue(())
+        });
+        can
+    }
+
+    /// The variables that an expression reads, those behind pointers included.
+    pub(super) fn reads(&self, expr: &Expr) -> Needed {
+        let mut found = Needed::new();
+        let _ = walk::visit_expr(expr, &mut |node| {
+            self.note_read(node, &mut found);
+            ControlFlow::<()>::Continue(())
+        });
+        if expr.ty.is_pointer() {
+            found.extend(self.objects.reachable(expr).iter().filter_map(|object| object.as_local()));
+        }
+        found
+    }
+
+    /// The variables that a block reads or writes.
+    pub(super) fn mentioned(&self, block: &[Stmt]) -> Needed {
+        let mut found = Needed::new();
+        let _ = walk::visit_block(block, &mut |node| {
+            self.note_read(node, &mut found);
+            ControlFlow::<()>::Continue(())
+        });
+        found
+    }
+
+    fn note_read(&self, node: Node<'_>, found: &mut Needed) {
+        let Node::Place(place) = node else { return };
+        if let PlaceKind::Local(local) = place.kind {
+            found.insert(local);
+        }
+        if matches!(place.kind, PlaceKind::Element(..)) && self.is_primal_place(place) {
+            found.extend(self.objects.of_place(place).iter().filter_map(|object| object.as_local()));
+        }
+    }
+
+    fn operand_reads(&self, place: &Place) -> Needed {
+        let mut found = Needed::new();
+        let _ = walk::place_parts(place, &mut |part| {
+            match part {
+                Part::Expr(expr) => found.extend(self.reads(expr)),
+                Part::Place(base) => found.extend(self.operand_reads(base)),
+                Part::Block(_) => {}
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        found
+    }
+
+    /// The thread's own variables that an assignment to a place may change.
+    fn written_locals(&self, place: &Place) -> Needed {
+        match own_variable(place) {
+            Some(local) => Needed::from([local]),
+            None if self.is_primal_place(place) => {
+                self.objects.of_place(place).iter().filter_map(|object| object.as_local()).collect()
+            }
+            None => Needed::new(),
+        }
+    }
+
+    /// The variables from outside a statement that it may change.
+    pub(super) fn written_inside(&self, stmt: &Stmt) -> Needed {
+        let mut found = Needed::new();
+        let mut declared = Needed::new();
+        walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| {
+            declared.extend(walk::declared_local(inner));
+            let places = match &inner.kind {
+                StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } => vec![Some(place)],
+                StmtKind::Atomic { place, into, .. } => vec![Some(place), into.as_ref()],
+                StmtKind::Call { into, .. }
+                | StmtKind::Barrier { into, .. }
+                | StmtKind::Collective { into, .. }
+                | StmtKind::Opaque { into, .. }
+                | StmtKind::Runtime { into, .. } => vec![into.as_ref()],
+                StmtKind::Pop { into, .. } => vec![Some(into)],
+                StmtKind::Declare { .. }
+                | StmtKind::If { .. }
+                | StmtKind::For(_)
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Launch(_)
+                | StmtKind::Push { .. } => Vec::new(),
+            };
+            places.into_iter().flatten().for_each(|place| found.extend(self.written_locals(place)));
+        });
+        &found - &declared
+    }
+
+    /// Recorded variables are there at the end of the iteration, whatever branch declared them.
+    fn hoist_recorded(&mut self, forward: &mut Block, local: LocalId) {
+        let is_on_top = forward.iter().any(|stmt| walk::declared_local(stmt) == Some(local));
+        if is_on_top {
+            return;
+        }
+        let ty = self.function.locals[local].ty.clone();
+        let _ = walk::visit_block_mut(forward, &mut |node| {
+            if let walk::NodeMut::Stmt(stmt) = node
+                && let StmtKind::Declare { local: declared, init: Some(init) } = &stmt.kind
+                && *declared == local
+            {
+                stmt.kind = StmtKind::Assign { place: Place::local(local, ty.clone()), value: init.clone() };
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        let zero = self.zero(&ty);
+        forward.insert(0, declare(local, Some(zero)));
+    }
+
+    fn check_recordable(&mut self, local: LocalId, stmt: &Stmt) {
+        if matches!(self.function.locals[local].ty, Type::Array(..)) || !self.is_register(local) {
+            self.refuse_record(stmt);
+        }
+    }
+
+    fn refuse_record(&mut self, stmt: &Stmt) {
+        let message = "the reverse sweep needs an array as it was here, and cannot compute it again";
+        self.report(
+            Diagnostic::new(CANNOT_RECORD, stmt.span, message, "depends on memory that changes later")
+                .help("read the memory into variables before the loop, or write to another array"),
+        );
+    }
+}
+
+/// The records that loops inside a statement fill.
+pub(super) fn pushed_records(stmt: &Stmt) -> BTreeSet<LocalId> {
+    let mut found = BTreeSet::new();
+    walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| {
+        if let StmtKind::Push { record, .. } = inner.kind {
+            found.insert(record);
+        }
+    });
+    found
+}

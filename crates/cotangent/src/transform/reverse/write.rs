@@ -1,0 +1,315 @@
+//! Writes one derivative: its signature, its two sweeps, its end.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::super::accumulate::AdjointParam;
+use super::super::locals::{NewLocals, declare, rename};
+use super::super::shadow::{Shadows, shadow_name, shadow_type};
+use super::block::mentions;
+use super::expr::constant;
+use super::function::{Ctx, Frame, Pair, address_taken, write_counts};
+use super::stable::Kept;
+use super::{Kind, Pullbacks, Sharing, record};
+use crate::analysis::{self, Base, activity, carries_floats, objects, uses_memory};
+use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE, UNNAMED_ACTIVE};
+use crate::index::{Id, IdVec};
+use crate::ir::{
+    Block, Expr, Function, FunctionId, Local, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type,
+};
+use crate::source::Span;
+
+/// A derivative, its adjoint parameters, and whether it takes a record.
+pub(super) type Written = (Function, Vec<AdjointParam>, bool);
+
+/// Writes the derivative of a function.
+pub(super) fn write(
+    normal: &Module,
+    id: FunctionId,
+    kind: &Kind,
+    pullbacks: &mut Pullbacks,
+) -> Result<Written, Vec<Diagnostic>> {
+    let primal = &normal.functions[id];
+    let objects = objects(normal, primal);
+    let named: Vec<LocalId> = match kind {
+        Kind::Gradient(wrt) => wrt.clone(),
+        Kind::Pullback(pattern) => {
+            let active = primal.params.iter().zip(&pattern.sharing).filter(|(_, sharing)| **sharing != Sharing::Constant);
+            active.map(|(param, _)| *param).collect()
+        }
+    };
+    let activity = activity(normal, &objects, &primal.body, &named);
+    let written = analysis::written(&objects, &primal.body);
+    let name = name_of(normal, primal, kind, &named);
+    let mut function = Function { name: pullbacks.free_name(name), body: Block::new(), ..primal.clone() };
+    if let Kind::Pullback(_) = kind {
+        function.result = Type::Void;
+    }
+    let names = NewLocals::new(normal, primal);
+    let mut ctx = Ctx {
+        module: normal,
+        primal,
+        objects: &objects,
+        activity: &activity,
+        written,
+        address_taken: address_taken(primal),
+        write_counts: write_counts(&objects, primal),
+        function,
+        names,
+        shadows: Shadows::default(),
+        twins: HashMap::new(),
+        frames: vec![Frame::default()],
+        pullbacks,
+        diagnostics: Vec::new(),
+        uses_record: false,
+        is_kernel: primal.space == Space::Kernel,
+    };
+    ctx.check_named(&named);
+    let (adjoints, sums) = ctx.adjoint_params(&named, kind);
+    let seed = ctx.seed(kind);
+    let body = ctx.body(seed, kind, &sums);
+    ctx.function.body = body;
+    let uses_record = ctx.uses_record;
+    if uses_record {
+        record::lower(&mut ctx);
+    }
+    if !ctx.diagnostics.is_empty() {
+        return Err(ctx.diagnostics);
+    }
+    let map = params_first(&mut ctx.function);
+    let moved = |local: LocalId| map.get(&local).copied().unwrap_or(local);
+    let adjoints = adjoints
+        .into_iter()
+        .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
+        .collect();
+    Ok((ctx.function, adjoints, uses_record))
+}
+
+/// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.
+struct Sum {
+    local: LocalId,
+    total: Place,
+}
+
+impl Ctx<'_> {
+    /// Active values must not travel through what was not named.
+    fn check_named(&mut self, named: &[LocalId]) {
+        for param in &self.primal.params {
+            if named.contains(param) {
+                continue;
+            }
+            let variable = &self.primal.locals[*param];
+            let load = Expr::load(Place::local(*param, variable.ty.clone()));
+            let reached = self.objects.reachable(&load);
+            let is_active = reached.iter().any(|object| {
+                matches!(object.base, Base::Local(local) if local == *param) && self.activity.is_active(object)
+            });
+            if is_active {
+                let message = format!("active values travel through `{}`, which is not named", variable.name);
+                self.report(
+                    Diagnostic::new(UNNAMED_ACTIVE, variable.span, message, "written with and read for active values")
+                        .help(format!("name `{}` too: it then has an adjoint of its own", variable.name)),
+                );
+            }
+        }
+    }
+
+    /// Appends the adjoint parameters, and says where the derivatives of parameters live.
+    fn adjoint_params(&mut self, named: &[LocalId], kind: &Kind) -> (Vec<AdjointParam>, Vec<Sum>) {
+        let (mut adjoints, mut sums) = (Vec::new(), Vec::new());
+        for param in named {
+            let variable = self.primal.locals[*param].clone();
+            let ty = match &variable.ty {
+                Type::Pointer(pointer) => Type::pointer(shadow_type(&pointer.pointee)),
+                other => Type::pointer(other.clone()),
+            };
+            let adjoint = self.add_param(&shadow_name(&variable.name), ty.clone());
+            let is_shared = match kind {
+                Kind::Gradient(_) => self.is_kernel || variable.ty.is_pointer(),
+                Kind::Pullback(pattern) => {
+                    let position = self.primal.params.iter().position(|known| known == param);
+                    position.is_some_and(|position| pattern.sharing[position] == Sharing::Shared)
+                }
+            };
+            adjoints.push(AdjointParam { adjoint, primal: *param, is_shared });
+            let adjoint_place = Place::local(adjoint, ty.clone());
+            if variable.ty.is_pointer() {
+                self.twins.insert(adjoint, *param);
+                self.shadows.insert(*param, adjoint_place);
+                continue;
+            }
+            let total = Place::deref(Expr::load(adjoint_place));
+            let is_written = self.write_counts.contains_key(param);
+            if uses_memory(self.module, &variable.ty) || (!self.is_kernel && !is_written) {
+                self.shadows.insert(*param, total);
+                continue;
+            }
+            let name = format!("{}_sum", shadow_name(&variable.name));
+            let local = self.names.add(&mut self.function, &name, variable.ty.clone());
+            self.shadows.insert(*param, Place::local(local, variable.ty.clone()));
+            sums.push(Sum { local, total });
+        }
+        (adjoints, sums)
+    }
+
+    pub(super) fn add_param(&mut self, name: &str, ty: Type) -> LocalId {
+        let name = self.names.name(name);
+        let local = self.function.locals.push(Local { name, ty, storage: Storage::Private, span: Span::NONE });
+        self.function.params.push(local);
+        local
+    }
+
+    /// The adjoint of the result.
+    fn seed(&mut self, kind: &Kind) -> Option<Place> {
+        let result = self.primal.result.clone();
+        match kind {
+            Kind::Pullback(_) => {
+                let name = self.names.name("_seed");
+                let seed = Local { name, ty: result.clone(), storage: Storage::Private, span: Span::NONE };
+                let local = self.function.locals.push(seed);
+                self.function.params.insert(self.primal.params.len(), local);
+                Some(Place::local(local, result))
+            }
+            Kind::Gradient(_) => None,
+        }
+    }
+
+    fn body(&mut self, seed: Option<Place>, kind: &Kind, sums: &[Sum]) -> Block {
+        let (body, result) = match self.primal.body.split_last() {
+            Some((Stmt { kind: StmtKind::Return(Some(value)), .. }, rest)) => (rest, Some(value)),
+            _ => (self.primal.body.as_slice(), None),
+        };
+        let is_joint = result.is_none();
+        let pair = self.block(body, &BTreeSet::new(), is_joint);
+        let Pair { mut forward, reverse } = pair;
+        let mut before = Block::new();
+        let mut end = Block::new();
+        if let Some(value) = result {
+            if let Kind::Gradient(_) = kind {
+                let kept = self.keep("_value", value.clone(), &mut forward);
+                end.push(Stmt::new(StmtKind::Return(Some(kept))));
+            }
+            let mut kept = Kept::default();
+            match (&seed, &value.ty) {
+                (Some(seed), _) => self.adjoint_of_aggregate(value, seed, &mut before),
+                (None, Type::Float(_)) => self.adjoint(value, constant(1.0, &value.ty), &mut before),
+                (None, _) => self.report(
+                    Diagnostic::new(
+                        NOT_DIFFERENTIABLE,
+                        value.span,
+                        format!("the result of `{}` is not one number", self.primal.name),
+                        "its gradient has no seed",
+                    )
+                    .help("differentiate a function that returns one floating number, or writes its results to memory"),
+                ),
+            }
+            self.settle(&mut before, &BTreeSet::new(), &mut kept);
+            forward.extend(kept.declarations);
+        }
+        let mut out = Block::new();
+        let used: Vec<&Sum> = sums
+            .iter()
+            .filter(|sum| [&forward, &before, &reverse].iter().any(|block| mentions(block, sum.local)))
+            .collect();
+        if is_joint {
+            out.extend(used.iter().map(|sum| self.declare_zero(sum.local)));
+            out.extend(forward);
+        } else {
+            out.extend(forward);
+            out.extend(used.iter().map(|sum| self.declare_zero(sum.local)));
+            // Adjoints of the body's variables are declared first, and the result adds to them.
+            let declarations = reverse.iter().take_while(|stmt| matches!(stmt.kind, StmtKind::Declare { .. })).count();
+            let mut reverse = reverse;
+            let rest = reverse.split_off(declarations);
+            out.extend(reverse);
+            out.extend(self.missing_declarations(body, &before, &out));
+            out.extend(before);
+            out.extend(rest);
+            return self.with_end(out, &used, end);
+        }
+        out.extend(reverse);
+        self.with_end(out, &used, end)
+    }
+
+    fn with_end(&mut self, mut out: Block, used: &[&Sum], end: Block) -> Block {
+        for sum in used {
+            let local = Place::local(sum.local, self.function.locals[sum.local].ty.clone());
+            for (from, into) in self.leaves(&local).into_iter().zip(self.leaves(&sum.total)) {
+                out.push(Stmt::new(StmtKind::Accumulate { place: into, value: Expr::load(from) }));
+            }
+        }
+        out.extend(end);
+        out
+    }
+
+    /// Adjoints that only the result's adjoint mentions.
+    fn missing_declarations(&self, body: &[Stmt], before: &[Stmt], declared: &[Stmt]) -> Block {
+        let mut out = Block::new();
+        for stmt in body {
+            if let StmtKind::Declare { local, .. } = stmt.kind
+                && let Some(Place { kind: crate::ir::PlaceKind::Local(shadow), ty, .. }) = self.shadows.local(local)
+                && carries_floats(self.module, ty)
+                && mentions(before, *shadow)
+                && !declared.iter().any(|stmt| crate::ir::walk::declared_local(stmt) == Some(*shadow))
+            {
+                out.push(declare(*shadow, Some(self.zero(ty))));
+            }
+        }
+        out
+    }
+}
+
+/// `f_grad` if all that could be named is named, else with the positions; pullbacks tell what threads share.
+fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -> String {
+    let can_be_named = |param: &LocalId| is_differentiable(module, &primal.locals[*param].ty);
+    let position = |param: &LocalId| primal.params.iter().position(|known| known == param).unwrap_or(0).to_string();
+    let is_all = primal.params.iter().filter(|param| can_be_named(param)).all(|param| named.contains(param));
+    let mut positions: Vec<String> = if is_all { Vec::new() } else { named.iter().map(position).collect() };
+    let word = match kind {
+        Kind::Gradient(_) => "grad",
+        Kind::Pullback(pattern) => {
+            let shared: Vec<String> = (0..)
+                .zip(&pattern.sharing)
+                .filter(|(_, sharing)| **sharing == Sharing::Shared)
+                .map(|(position, _): (usize, _)| position.to_string())
+                .collect();
+            if !shared.is_empty() {
+                positions.push("shared".to_owned());
+                positions.extend(shared);
+            }
+            "pullback"
+        }
+    };
+    let suffix: String = positions.iter().map(|position| format!("_{position}")).collect();
+    format!("{}_{word}{suffix}", primal.name)
+}
+
+/// Whether a parameter of this type can have an adjoint.
+pub(crate) fn is_differentiable(module: &Module, ty: &Type) -> bool {
+    match ty {
+        Type::Float(_) => true,
+        Type::Pointer(pointer) => is_differentiable(module, &pointer.pointee),
+        Type::Array(element, _) => is_differentiable(module, element),
+        Type::Record(record) => {
+            module.records[*record].fields.iter().any(|field| match &field.ty {
+                // Lists would have no end.
+                Type::Pointer(pointer) if matches!(pointer.pointee, Type::Record(_)) => false,
+                ty => is_differentiable(module, ty),
+            })
+        }
+        Type::Void | Type::Bool | Type::Int(_) | Type::Opaque(_) => false,
+    }
+}
+
+/// Numbers the locals anew, parameters first; returns what became of each.
+fn params_first(function: &mut Function) -> HashMap<LocalId, LocalId> {
+    let params = function.params.clone();
+    let others = function.locals.ids().filter(|local| !params.contains(local));
+    let order: Vec<LocalId> = params.iter().copied().chain(others).collect();
+    let map: HashMap<LocalId, LocalId> = order.iter().enumerate().map(|(new, old)| (*old, LocalId::new(new))).collect();
+    let locals: IdVec<LocalId, Local> = order.iter().map(|local| function.locals[*local].clone()).collect();
+    function.locals = locals;
+    function.params = (0..params.len()).map(LocalId::new).collect();
+    rename(&mut function.body, &map);
+    map
+}
+

@@ -1,0 +1,252 @@
+//! Makes a derivative shorter without changing what it computes: values that nobody reads go, an adjoint begins with
+//! what is first added to it, and stands where it is first used.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use super::normalize::own_variable;
+use crate::ir::walk::{self, Node, PartMut};
+use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+
+/// Simplifies one function.
+pub(super) fn simplify(function: &mut Function) {
+    let mut body = std::mem::take(&mut function.body);
+    loop {
+        let before = body.clone();
+        drop_unread(function, &mut body);
+        drop_empty(&mut body);
+        sink_sums(&mut body);
+        settle_block(&mut body);
+        if body == before {
+            break;
+        }
+    }
+    function.body = body;
+}
+
+/// Drops assignments to variables that are never read.
+fn drop_unread(function: &Function, body: &mut Block) {
+    let mut reads: BTreeSet<LocalId> = function.params.iter().copied().collect();
+    // A variable that is read only to be assigned to itself is not read.
+    let mut depends: BTreeMap<LocalId, BTreeSet<LocalId>> = BTreeMap::new();
+    walk::each_stmt(body, &mut |stmt| {
+        let target = match &stmt.kind {
+            StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } => own_variable(place),
+            StmtKind::Declare { local, .. } => Some(*local),
+            _ => None,
+        };
+        let mut mentioned = BTreeSet::new();
+        note_reads(stmt, &mut mentioned);
+        match target {
+            Some(target) => depends.entry(target).or_default().extend(mentioned),
+            None => reads.extend(mentioned),
+        }
+    });
+    let mut open: Vec<LocalId> = reads.iter().copied().collect();
+    while let Some(local) = open.pop() {
+        for other in depends.remove(&local).into_iter().flatten() {
+            if reads.insert(other) {
+                open.push(other);
+            }
+        }
+    }
+    retain(body, &|stmt| match &stmt.kind {
+        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } => {
+            own_variable(place).is_none_or(|local| reads.contains(&local))
+        }
+        StmtKind::Declare { local, .. } => {
+            reads.contains(local) || function.locals[*local].storage != crate::ir::Storage::Private
+        }
+        _ => true,
+    });
+}
+
+/// The variables that a statement itself mentions other than as the whole target of an assignment.
+fn note_reads(stmt: &Stmt, found: &mut BTreeSet<LocalId>) {
+    let mut note = |node: Node<'_>| {
+        if let Node::Place(Place { kind: PlaceKind::Local(local), .. }) = node {
+            found.insert(*local);
+        }
+        ControlFlow::<()>::Continue(())
+    };
+    let is_store = matches!(stmt.kind, StmtKind::Assign { .. } | StmtKind::Accumulate { .. });
+    let _ = walk::stmt_parts(stmt, &mut |part| {
+        match part {
+            walk::Part::Expr(expr) => walk::visit_expr(expr, &mut note),
+            walk::Part::Place(place) if is_store && own_variable(place).is_some() => visit_indices(place, &mut note),
+            walk::Part::Place(place) => walk::visit_place(place, &mut note),
+            walk::Part::Block(_) => ControlFlow::Continue(()),
+        }
+    });
+}
+
+fn visit_indices<'a>(place: &'a Place, note: &mut impl FnMut(Node<'a>) -> ControlFlow<()>) -> ControlFlow<()> {
+    match &place.kind {
+        PlaceKind::Local(_) | PlaceKind::Global(_) => ControlFlow::Continue(()),
+        PlaceKind::Field(base, _) => visit_indices(base, note),
+        PlaceKind::Index(base, index) => {
+            visit_indices(base, note)?;
+            walk::visit_expr(index, note)
+        }
+        PlaceKind::Element(..) => walk::visit_place(place, note),
+    }
+}
+
+fn retain(block: &mut Block, keep: &impl Fn(&Stmt) -> bool) {
+    block.retain(|stmt| keep(stmt));
+    for stmt in block {
+        each_block(stmt, &mut |inner| retain(inner, keep));
+    }
+}
+
+fn each_block(stmt: &mut Stmt, f: &mut impl FnMut(&mut Block)) {
+    let _ = walk::stmt_parts_mut(stmt, &mut |part| {
+        if let PartMut::Block(inner) = part {
+            f(inner);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// Drops conditions and counted loops around nothing.
+fn drop_empty(block: &mut Block) {
+    for stmt in block.iter_mut() {
+        each_block(stmt, &mut drop_empty);
+    }
+    block.retain(|stmt| match &stmt.kind {
+        StmtKind::If { then_block, else_block, .. } => !then_block.is_empty() || !else_block.is_empty(),
+        StmtKind::For(head) => !head.body.is_empty(),
+        _ => true,
+    });
+}
+
+/// A sum that only one branch adds to is handed over there.
+fn sink_sums(block: &mut Block) {
+    for stmt in block.iter_mut() {
+        each_block(stmt, &mut sink_sums);
+    }
+    let mut position = 0;
+    while position < block.len() {
+        if let StmtKind::Accumulate { place, value } = &block[position].kind
+            && let ExprKind::Load(Place { kind: PlaceKind::Local(sum), .. }) = value.kind
+            && !matches!(place.kind, PlaceKind::Local(_))
+            && let Some(declared) = block.iter().position(|stmt| is_zero_declaration(stmt, sum))
+        {
+            let users: Vec<usize> =
+                (0..block.len()).filter(|other| *other != declared && mentions(&block[*other], sum)).collect();
+            if let [user, last] = users.as_slice()
+                && *last == position
+                && matches!(&block[*user].kind, StmtKind::If { cond, then_block, else_block }
+                    if else_block.iter().all(|stmt| !mentions(stmt, sum)) && !then_block.is_empty() && !expr_mentions(cond, sum))
+            {
+                let user = *user;
+                let handed = block.remove(position);
+                let declaration = block[declared].clone();
+                if let StmtKind::If { then_block, .. } = &mut block[user].kind {
+                    then_block.insert(0, declaration);
+                    then_block.push(handed);
+                }
+                block.remove(declared);
+                position = 0;
+                continue;
+            }
+        }
+        position += 1;
+    }
+}
+
+/// Moves declarations of zeros down to their first use, and lets the first sum be the first value.
+fn settle_block(block: &mut Block) {
+    for stmt in block.iter_mut() {
+        each_block(stmt, &mut settle_block);
+    }
+    let mut position = 0;
+    while position < block.len() {
+        let StmtKind::Declare { local, init: Some(init) } = &block[position].kind else {
+            position += 1;
+            continue;
+        };
+        let local = *local;
+        if !is_zero(init) {
+            position += 1;
+            continue;
+        }
+        drop_dead_clearing(block, position, local);
+        let Some(first) = (position + 1..block.len()).find(|other| mentions(&block[*other], local)) else {
+            position += 1;
+            continue;
+        };
+        match &block[first].kind {
+            StmtKind::Accumulate { place: Place { kind: PlaceKind::Local(target), .. }, value }
+            | StmtKind::Assign { place: Place { kind: PlaceKind::Local(target), .. }, value }
+                if *target == local && !expr_mentions(value, local) && !matches!(value.ty, Type::Array(..)) =>
+            {
+                let span = block[first].span;
+                let kind = StmtKind::Declare { local, init: Some(value.clone()) };
+                block[first] = Stmt { kind, span, note: None };
+                block.remove(position);
+            }
+            StmtKind::If { cond, then_block, else_block }
+                if (first + 1..block.len()).all(|other| !mentions(&block[other], local))
+                    && !expr_mentions(cond, local)
+                    && (then_block.iter().all(|stmt| !mentions(stmt, local))
+                        || else_block.iter().all(|stmt| !mentions(stmt, local))) =>
+            {
+                let in_then = then_block.iter().any(|stmt| mentions(stmt, local));
+                let declaration = block[position].clone();
+                if let StmtKind::If { then_block, else_block, .. } = &mut block[first].kind {
+                    let target = if in_then { then_block } else { else_block };
+                    target.insert(0, declaration);
+                    settle_block(target);
+                }
+                block.remove(position);
+            }
+            _ if first > position + 1 => {
+                let declaration = block.remove(position);
+                block.insert(first - 1, declaration);
+            }
+            _ => position += 1,
+        }
+    }
+}
+
+/// The last statement about an adjoint need not set it to zero.
+fn drop_dead_clearing(block: &mut Block, declared: usize, local: LocalId) {
+    while let Some(last) = (declared + 1..block.len()).rev().find(|other| mentions(&block[*other], local)) {
+        match &block[last].kind {
+            StmtKind::Assign { place, value } if own_variable(place) == Some(local) && is_zero(value) => {
+                block.remove(last);
+            }
+            _ => return,
+        }
+    }
+}
+
+fn is_zero_declaration(stmt: &Stmt, wanted: LocalId) -> bool {
+    matches!(&stmt.kind, StmtKind::Declare { local, init: Some(init) } if *local == wanted && is_zero(init))
+}
+
+fn is_zero(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Float(real) => real.0.to_bits() == 0,
+        ExprKind::Construct(operands) => operands.is_empty(),
+        _ => false,
+    }
+}
+
+fn mentions(stmt: &Stmt, local: LocalId) -> bool {
+    walk::visit_block(std::slice::from_ref(stmt), &mut |node| match node {
+        Node::Place(Place { kind: PlaceKind::Local(mentioned), .. }) if *mentioned == local => ControlFlow::Break(()),
+        Node::Stmt(stmt) if walk::declared_local(stmt) == Some(local) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })
+    .is_break()
+}
+
+fn expr_mentions(expr: &Expr, local: LocalId) -> bool {
+    walk::visit_expr(expr, &mut |node| match node {
+        Node::Place(Place { kind: PlaceKind::Local(mentioned), .. }) if *mentioned == local => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })
+    .is_break()
+}
