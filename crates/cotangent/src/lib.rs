@@ -2,6 +2,7 @@
 //!
 //! Pure: it reads no file, starts no process, asks neither clock nor environment. Whoever calls it does.
 
+pub mod analysis;
 pub mod clang;
 pub mod diagnostic;
 pub mod direct;

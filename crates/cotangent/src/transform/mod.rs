@@ -1,7 +1,9 @@
 //! From module to module: derivatives, and the passes that lead to them and clean up after them.
 
+mod accumulate;
 mod shadow;
 
+pub use accumulate::{AdjointParam, accumulate};
 pub use shadow::{Shadows, shadow_name, shadow_type};
 
 use crate::ir::{FunctionId, LocalId};
