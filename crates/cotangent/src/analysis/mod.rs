@@ -1,8 +1,11 @@
-//! Facts about a module. Nothing here changes one.
+//! Facts about a module, for the passes that change it. Nothing here changes one.
 
 mod activity;
 mod effects;
+pub mod locals;
 mod objects;
+pub mod race;
+pub mod root;
 
 pub use activity::{Activity, activity, carries_floats};
 pub use effects::{is_pure, uses_memory, written};

@@ -9,6 +9,7 @@ mod shadow;
 mod simplify;
 
 pub use reverse::reverse;
+pub use accumulate::{AdjointParam, accumulate};
 pub use shadow::{Shadows, shadow_name, shadow_type};
 
 use crate::ir::{FunctionId, LocalId};

@@ -1,0 +1,168 @@
+//! Decides what each `Accumulate` of a derivative becomes: `+=` where no other thread adds at the same time, else
+//! `atomicAdd` with a note that says why.
+//!
+//! The proofs are in `analysis::race`.
+
+use std::ops::ControlFlow;
+
+pub use crate::analysis::race::AdjointParam;
+
+use crate::analysis::race::{Addition, Sharing, additions};
+use crate::ir::walk::{PartMut, stmt_parts_mut};
+use crate::ir::{
+    AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Name, Place, PlaceKind, Scope,
+    StmtKind,
+};
+
+/// Makes every `Accumulate` of a derivative an assignment or an atomic.
+pub fn accumulate(module: &mut Module, function: FunctionId, adjoints: &[AdjointParam]) {
+    let mut additions = additions(module, function, adjoints).into_iter();
+    let mut body = std::mem::take(&mut module.functions[function].body);
+    let ctx = Ctx { module, function: &module.functions[function], adjoints };
+    ctx.block(&mut body, &mut additions);
+    module.functions[function].body = body;
+}
+
+struct Ctx<'m> {
+    module: &'m Module,
+    function: &'m Function,
+    adjoints: &'m [AdjointParam],
+}
+
+impl Ctx<'_> {
+    fn block(&self, block: &mut Block, additions: &mut impl Iterator<Item = Addition>) {
+        let mut last_note = None;
+        for stmt in block {
+            let mut note = None;
+            if let StmtKind::Accumulate { place, value } = &stmt.kind {
+                let addition = additions.next().expect("there is a decision for each accumulation");
+                note = self.note(place, addition);
+                stmt.kind = added(place.clone(), value.clone(), addition);
+            } else {
+                let _ = stmt_parts_mut(stmt, &mut |part| {
+                    if let PartMut::Block(inner) = part {
+                        self.block(inner, additions);
+                    }
+                    ControlFlow::<()>::Continue(())
+                });
+            }
+            // One note for a run of statements with the same reason.
+            if note.is_some() && note != last_note {
+                stmt.note = note.clone();
+            }
+            last_note = note;
+        }
+    }
+
+    /// Why an addition is atomic, in the words of the primal program.
+    fn note(&self, place: &Place, addition: Addition) -> Option<Name> {
+        let Addition::Atomic(sharing) = addition else { return None };
+        let element = self.spelling(place);
+        Some(match (sharing, element) {
+            (Sharing::UnknownMemory, _) => "other threads may add here too".into(),
+            (Sharing::SomeThreads, Some(element)) => format!("threads may share {element}").into(),
+            (Sharing::SomeThreads, None) => "threads may share this element".into(),
+        })
+    }
+
+    /// A short spelling of what the place is the adjoint of.
+    fn spelling(&self, place: &Place) -> Option<String> {
+        match &place.kind {
+            PlaceKind::Local(local) => Some(self.primal_name(*local)),
+            PlaceKind::Global(global) => Some(self.module.globals[*global].name.to_string()),
+            PlaceKind::Field(base, _) => self.spelling(base),
+            PlaceKind::Element(pointer, index) => {
+                let ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) = &pointer.kind else { return None };
+                let name = self.primal_name(*local);
+                Some(if index.is_zero() { name } else { self.indexed(&name, index) })
+            }
+            PlaceKind::Index(base, index) => {
+                let base = self.spelling(base)?;
+                Some(self.indexed(&base, index))
+            }
+        }
+    }
+
+    fn indexed(&self, base: &str, index: &Expr) -> String {
+        match &index.kind {
+            ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
+                format!("{base}[{}]", self.function.local_name(*local))
+            }
+            ExprKind::Int(value) => format!("{base}[{value}]"),
+            ExprKind::Bool(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::Load(_)
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => format!("an element of {base}"),
+        }
+    }
+
+    fn primal_name(&self, local: LocalId) -> String {
+        let primal = self.adjoints.iter().find(|param| param.adjoint == local).map_or(local, |param| param.primal);
+        self.function.local_name(primal).to_owned()
+    }
+}
+
+/// The statement that adds a value to a place.
+fn added(place: Place, value: Expr, addition: Addition) -> StmtKind {
+    match addition {
+        Addition::Plain => {
+            let sum = Expr::binary(BinaryOp::Add, Expr::load(place.clone()), value);
+            StmtKind::Assign { place, value: sum }
+        }
+        Addition::Atomic(_) => {
+            StmtKind::Atomic { op: AtomicOp::Add, scope: Scope::Device, place, value, compare: None, into: None }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{text, validate};
+    use expect_test::expect;
+
+    #[test]
+    fn private_adds_are_plain_and_shared_ones_atomic_with_one_note_a_run() {
+        let mut module = text::parse(
+            "device f(x: const float*, y: const float*, d_x: float*, d_y: float*, k: int) {
+               let t: float = 0.0f;
+               t += x[k];
+               d_y[k] += t;
+               d_x[k] += t;
+               d_x[k] += t;
+               d_x[(k + 1)] += t;
+             }",
+        )
+        .expect("the text is well-formed");
+        let [x, y, d_x, d_y] = [0, 1, 2, 3].map(LocalId);
+        let adjoints = [
+            AdjointParam { adjoint: d_x, primal: x, is_shared: true },
+            AdjointParam { adjoint: d_y, primal: y, is_shared: false },
+        ];
+        accumulate(&mut module, FunctionId(0), &adjoints);
+        assert_eq!(validate(&module), Ok(()));
+        expect![[r#"
+            device f(x: const float*, y: const float*, d_x: float*, d_y: float*, k: int) {
+              let t: float = 0.0f;
+              t = (t + x[k]);
+              d_y[k] = (d_y[k] + t);
+              atomic add(d_x[k], t);
+              atomic add(d_x[k], t);
+              atomic add(d_x[(k + 1)], t);
+            }
+        "#]]
+        .assert_eq(&text::print(&module));
+        let notes: Vec<_> = module.functions[FunctionId(0)].body.iter().map(|stmt| stmt.note.as_deref()).collect();
+        let (shared, run) = ("threads may share x[k]", "threads may share an element of x");
+        assert_eq!(notes, [None, None, None, Some(shared), None, Some(run)]);
+    }
+}
