@@ -52,6 +52,11 @@ codes! {
     RECURSION = "C0106", "a function that calls itself";
     UNSUPPORTED_CALL = "C0107", "a call that is not supported";
     TOO_DEEP = "C0108", "code nested too deeply";
+    NOT_DIFFERENTIABLE = "C0201", "a parameter that cannot be named";
+    CONSTANT_MEMORY = "C0202", "an active value is stored to what is constant";
+    MIXED_POINTER = "C0203", "a pointer to active and to constant memory";
+    NO_DERIVATIVE = "C0204", "an operation that has no derivative, or none yet";
+    TAKEN_NAME = "C0205", "the name of a derivative is taken";
     INTERNAL = "C0999", "a contradiction inside Cotangent";
 }
 
