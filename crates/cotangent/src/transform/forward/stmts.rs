@@ -121,7 +121,10 @@ impl Pushforward<'_, '_> {
         }
         if let Some(shadow) = self.shadows.place(place) {
             let value = self.tangent_or_zero(value, &shadow.ty);
-            out.push(Stmt::new(StmtKind::Assign { place: shadow, value }).at(span));
+            // As of `x = x + 1`.
+            if !is_load_of(&value, &shadow) {
+                out.push(Stmt::new(StmtKind::Assign { place: shadow, value }).at(span));
+            }
         }
     }
 
@@ -325,6 +328,22 @@ fn is_fixed(place: &Place) -> bool {
         PlaceKind::Index(base, index) => is_fixed(base) && matches!(index.kind, ExprKind::Int(_)),
         PlaceKind::Element(..) => false,
     }
+}
+
+/// Whether a value is what the place holds already.
+fn is_load_of(value: &Expr, place: &Place) -> bool {
+    let without_spans = |mut expr: Expr| {
+        let _ = walk::visit_expr_mut(&mut expr, &mut |node| {
+            match node {
+                walk::NodeMut::Expr(expr) => expr.span = Span::NONE,
+                walk::NodeMut::Place(place) => place.span = Span::NONE,
+                walk::NodeMut::Stmt(_) => {}
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+        expr
+    };
+    matches!(value.kind, ExprKind::Load(_)) && without_spans(value.clone()) == without_spans(Expr::load(place.clone()))
 }
 
 /// Whether what follows a statement is never reached.
