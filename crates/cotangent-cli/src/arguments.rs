@@ -31,6 +31,8 @@ pub(crate) enum Color {
 pub(crate) enum Task {
     /// Print a function and all it needs
     Print(Print),
+    /// Differentiate a kernel or a device function
+    Grad(Grad),
     /// Compile a CUDA program for the CPU and run it
     Run(Run),
     /// Say which tools were found and what is missing
@@ -70,6 +72,64 @@ pub(crate) enum Dialect {
     Cuda,
     /// C++ against Cotangent's headers, for the CPU
     Cpu,
+}
+
+/// Differentiates a kernel or a device function, and prints the derivative with all it needs as one CUDA file.
+///
+/// Reverse mode: `f_grad` has the parameters of `f`, then an adjoint for each parameter named. On entry an adjoint holds
+/// the derivatives with respect to the final contents of its parameter, on exit with respect to the initial contents.
+/// Forward mode: `f_pushforward` has a tangent for each, and computes how all outputs change along them.
+/// Parameters that are not named are constant.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cotangent grad saxpy.cu --fn saxpy                       with respect to all that can be
+  cotangent grad saxpy.cu --fn saxpy --wrt 'out, in' -o saxpy_grad.cu
+  cotangent grad filter.cu --fn 'image::blur<float, 3>' --wrt in --mode forward -- -I include")]
+pub(crate) struct Grad {
+    #[command(flatten)]
+    pub(crate) what: Differentiated,
+
+    /// The direction in which derivatives are propagated
+    #[arg(long, value_enum, default_value_t = Mode::Reverse)]
+    pub(crate) mode: Mode,
+
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// What is differentiated.
+#[derive(Debug, Args)]
+pub(crate) struct Differentiated {
+    /// The CUDA file
+    pub(crate) file: PathBuf,
+
+    /// The function: `name`, `space::name`, `name<float, 128>`, `name(int, float*)`
+    #[arg(long = "fn", value_name = "NAME")]
+    pub(crate) function: String,
+
+    /// The parameters to differentiate with respect to, inputs and outputs alike [default: all with floating values]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) wrt: Option<Vec<String>>,
+}
+
+impl Differentiated {
+    /// The names, without the blanks around them.
+    pub(crate) fn names(&self) -> Option<Vec<String>> {
+        self.wrt.as_ref().map(|names| names.iter().map(|name| name.trim().to_owned()).collect())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Adjoints: one call gives the derivatives of one number with respect to all parameters
+    Reverse,
+    /// Tangents: one call gives the derivatives of all outputs along one direction
+    Forward,
 }
 
 /// Compiles a CUDA program, its `main` included, for the CPU and runs it.
@@ -136,6 +196,7 @@ const EXAMPLES: &str = "\
 Examples:
   cotangent run program.cu --check
   cotangent print saxpy.cu --fn saxpy --dialect cpu -- -I include
+  cotangent grad saxpy.cu --fn saxpy --wrt 'out, in'
   cotangent doctor
 
 Exit codes:

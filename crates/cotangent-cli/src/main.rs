@@ -5,6 +5,7 @@ mod arguments;
 mod doctor;
 mod exec;
 mod exit;
+mod grad;
 mod print;
 mod run;
 mod terminal;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let terminal = terminal::Terminal::new(arguments.color);
     let result = match &arguments.task {
         Task::Print(options) => print::print(options, &terminal),
+        Task::Grad(options) => grad::grad(options, &terminal),
         Task::Run(options) => run::run(options, &terminal),
         Task::Doctor => Ok(doctor::doctor()),
     };

@@ -3,6 +3,7 @@
 
 mod brackets;
 pub mod compile;
+pub mod derivative;
 pub mod environment;
 pub mod error;
 pub mod flags;

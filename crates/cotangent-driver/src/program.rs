@@ -194,7 +194,7 @@ pub fn printed(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> 
 }
 
 /// The user's file, edited, as a program.
-fn edited_program(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> CpuProgram {
+pub(crate) fn edited_program(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> CpuProgram {
     let name = as_argument(file);
     let main = ast.sources.files.entries().find(|(_, source)| *source.name == *name).map(|(id, _)| id);
     // A file without a single declaration is not in the dump, and has nothing to edit.
@@ -236,6 +236,6 @@ fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass) -> Result<Ast, Failur
 }
 
 /// A better message than Clang's, and before Clang is started.
-fn check_readable(file: &Path) -> Result<(), DriverError> {
+pub(crate) fn check_readable(file: &Path) -> Result<(), DriverError> {
     fs::File::open(file).map(drop).map_err(DriverError::file("read", file))
 }

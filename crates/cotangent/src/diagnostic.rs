@@ -52,13 +52,14 @@ codes! {
     RECURSION = "C0106", "a function that calls itself";
     UNSUPPORTED_CALL = "C0107", "a call that is not supported";
     TOO_DEEP = "C0108", "code nested too deeply";
-    UNDIFFERENTIABLE = "C0301", "a function without a derivative on an active path";
-    UNNAMED_ACTIVE = "C0302", "an active value travels through a parameter that is not named";
-    THREADS_ACTIVE = "C0303", "threads exchange active values";
-    MIXED_POINTER = "C0304", "a pointer to memory of two kinds";
-    UNKNOWN_POINTER = "C0305", "a pointer to unknown memory on an active path";
-    CANNOT_RECORD = "C0306", "a value that can be neither computed again nor recorded";
-    NOT_DIFFERENTIABLE = "C0307", "something that has no derivative was asked for";
+    NOT_DIFFERENTIABLE = "C0201", "a parameter that cannot be named";
+    CONSTANT_MEMORY = "C0202", "an active value is stored to what is constant";
+    MIXED_POINTER = "C0203", "a pointer to active and to constant memory";
+    NO_DERIVATIVE = "C0204", "an operation that has no derivative, or none yet";
+    TAKEN_NAME = "C0205", "the name of a derivative is taken";
+    THREADS_ACTIVE = "C0206", "threads exchange active values";
+    UNKNOWN_POINTER = "C0207", "a pointer to unknown memory on an active path";
+    CANNOT_RECORD = "C0208", "a value that can be neither computed again nor recorded";
     INTERNAL = "C0999", "a contradiction inside Cotangent";
 }
 

@@ -18,11 +18,8 @@ pub struct Activity {
 
 /// Finds the active objects, given the parameters that are named.
 pub fn activity(module: &Module, objects: &Objects<'_>, body: &Block, named: &[LocalId]) -> Activity {
-    let mut activity = Activity {
-        named: named.iter().copied().collect(),
-        varied: BTreeSet::new(),
-        useful: BTreeSet::new(),
-    };
+    let mut activity =
+        Activity { named: named.iter().copied().collect(), varied: BTreeSet::new(), useful: BTreeSet::new() };
     let mut flows = Vec::new();
     walk::each_stmt(body, &mut |stmt| flows.extend(flow(module, objects, &stmt.kind)));
     loop {
@@ -145,11 +142,9 @@ fn differentiable_loads(objects: &Objects<'_>, value: &Expr, found: &mut BTreeSe
             Type::Void | Type::Bool | Type::Int(_) | Type::Pointer(_) | Type::Opaque(_) => {}
         },
         ExprKind::Unary(UnaryOp::Negate, operand) => differentiable_loads(objects, operand, found),
-        ExprKind::Binary(
-            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide,
-            left,
-            right,
-        ) if matches!(value.ty, Type::Float(_)) => {
+        ExprKind::Binary(BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide, left, right)
+            if matches!(value.ty, Type::Float(_)) =>
+        {
             differentiable_loads(objects, left, found);
             differentiable_loads(objects, right, found);
         }

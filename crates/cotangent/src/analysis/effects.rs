@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::objects::{Base, Object, Objects, objects};
-use crate::ir::walk::{self, Part};
+use crate::ir::walk;
 use crate::ir::{Function, Module, Place, Stmt, StmtKind, Storage, Type};
 
 /// The objects that a block may write, those of its own variables included. Calls must be of pure functions.
@@ -29,7 +29,9 @@ pub fn written(objects: &Objects<'_>, block: &[Stmt]) -> BTreeSet<Object> {
 /// The place that a statement itself writes; for an atomic with a result, not the result.
 fn written_place(stmt: &Stmt) -> Option<&Place> {
     match &stmt.kind {
-        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } | StmtKind::Atomic { place, .. } => Some(place),
+        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } | StmtKind::Atomic { place, .. } => {
+            Some(place)
+        }
         StmtKind::Call { into, .. }
         | StmtKind::Barrier { into, .. }
         | StmtKind::Collective { into, .. }
@@ -79,16 +81,4 @@ pub fn uses_memory(module: &Module, ty: &Type) -> bool {
         Type::Record(record) => module.records[*record].fields.iter().any(|field| uses_memory(module, &field.ty)),
         Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) => false,
     }
-}
-
-/// Whether a part of a statement is a block.
-pub fn blocks(stmt: &Stmt) -> Vec<&[Stmt]> {
-    let mut found: Vec<&[Stmt]> = Vec::new();
-    let _ = walk::stmt_parts(stmt, &mut |part| {
-        if let Part::Block(block) = part {
-            found.push(block);
-        }
-        std::ops::ControlFlow::<()>::Continue(())
-    });
-    found
 }

@@ -8,9 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::walk;
-use crate::ir::{
-    BinaryOp, Expr, ExprKind, Function, GlobalId, LocalId, Module, Place, PlaceKind, StmtKind, Type,
-};
+use crate::ir::{BinaryOp, Expr, ExprKind, Function, GlobalId, LocalId, Module, Place, PlaceKind, StmtKind, Type};
 
 /// A variable, or memory that is reached from one.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -99,9 +97,7 @@ impl Object {
     /// Whether two objects may share memory.
     pub fn overlaps(&self, other: &Object) -> bool {
         let is_open = |object: &Object| object.base == Base::Unknown;
-        self == other
-            || (is_open(self) && other.as_local().is_none())
-            || (is_open(other) && self.as_local().is_none())
+        self == other || (is_open(self) && other.as_local().is_none()) || (is_open(other) && self.as_local().is_none())
     }
 }
 

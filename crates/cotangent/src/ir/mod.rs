@@ -20,6 +20,7 @@ pub(crate) mod arbitrary;
 pub mod build;
 mod expr;
 mod module;
+pub mod order;
 mod scope;
 mod stmt;
 #[cfg(test)]

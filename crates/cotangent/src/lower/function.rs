@@ -238,7 +238,7 @@ impl<'c, 'a> Body<'c, 'a> {
     fn finish(mut self, mut params: Vec<LocalId>) -> (Vec<LocalId>, IdVec<LocalId, Local>, Block) {
         let mut statements = std::mem::take(&mut self.prologue);
         statements.append(&mut self.block);
-        let mut locals = super::order::declared_only(&mut params, self.locals, &mut statements);
+        let mut locals = crate::ir::order::declared_only(&mut params, self.locals, &mut statements);
         name_temporaries(&mut locals);
         super::names_in_use::keep_clear(&mut locals, &statements, &self.context.module);
         (params, locals, statements)

@@ -22,7 +22,6 @@ mod lambda;
 mod loops;
 mod names;
 mod names_in_use;
-mod order;
 mod order_of_evaluation;
 mod place;
 mod request;
@@ -31,7 +30,7 @@ mod types;
 
 use crate::clang::Ast;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Module, Name};
+use crate::ir::{Module, Name, order};
 
 pub use request::candidates;
 

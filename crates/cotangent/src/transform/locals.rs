@@ -1,10 +1,9 @@
 //! New variables of a function, with names that nothing else has.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
 
-use crate::ir::walk::{self, NodeMut};
-use crate::ir::{Block, Expr, Function, Local, LocalId, Module, Name, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+use crate::ir::walk;
+use crate::ir::{Block, Expr, Function, Local, LocalId, Module, Name, Place, Stmt, StmtKind, Storage, Type};
 
 /// Gives out new private variables of one function.
 pub(super) struct NewLocals {
@@ -72,18 +71,6 @@ pub(super) fn rename(block: &mut Block, map: &HashMap<LocalId, LocalId>) {
         if let Some(other) = map.get(local) {
             *local = *other;
         }
-    });
-}
-
-/// Replaces variables by others in an expression.
-pub(super) fn rename_expr(expr: &mut Expr, map: &HashMap<LocalId, LocalId>) {
-    let _ = walk::visit_expr_mut(expr, &mut |node| {
-        if let NodeMut::Place(Place { kind: PlaceKind::Local(local), .. }) = node
-            && let Some(other) = map.get(local)
-        {
-            *local = *other;
-        }
-        ControlFlow::<()>::Continue(())
     });
 }
 

@@ -4,9 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, NodeMut};
-use crate::ir::{
-    ExprKind, Function, FunctionId, GlobalId, LocalId, Module, PlaceKind, RecordId, StmtKind, Type,
-};
+use crate::ir::{ExprKind, Function, FunctionId, GlobalId, LocalId, Module, PlaceKind, RecordId, StmtKind, Type};
 
 /// The part of a module that some functions need, in the same order.
 pub(super) fn prune(module: Module, wanted: &[FunctionId]) -> Module {

@@ -36,7 +36,8 @@ impl Shadows {
             PlaceKind::Local(local) => self.locals.get(local)?.clone(),
             PlaceKind::Global(global) => self.globals.get(global)?.clone(),
             PlaceKind::Element(pointer, index) => Place::element(self.pointer(pointer)?, (**index).clone()),
-            PlaceKind::Field(base, position) => self.place(base)?.field(*position, shadow_type(&place.ty)),
+            // The shadow of a record is a record of the same type, whatever its pointers promise.
+            PlaceKind::Field(base, position) => self.place(base)?.field(*position, place.ty.clone()),
             PlaceKind::Index(base, index) => self.place(base)?.index((**index).clone()),
         };
         Some(shadow.at(place.span))
@@ -46,7 +47,11 @@ impl Shadows {
     /// from what is no pointer.
     pub fn pointer(&self, pointer: &Expr) -> Option<Expr> {
         let shadow = match &pointer.kind {
-            ExprKind::Load(place) => Expr::load(self.place(place)?),
+            ExprKind::Load(place) => {
+                let shadow = Expr::load(self.place(place)?);
+                let ty = shadow_type(&shadow.ty);
+                Expr::cast(shadow, ty)
+            }
             ExprKind::AddressOf(place) => Expr::new(ExprKind::AddressOf(self.place(place)?), shadow_type(&pointer.ty)),
             ExprKind::Binary(BinaryOp::Offset, base, offset) => {
                 Expr::binary(BinaryOp::Offset, self.pointer(base)?, (**offset).clone())

@@ -70,13 +70,11 @@ fn note_reads(stmt: &Stmt, found: &mut BTreeSet<LocalId>) {
         ControlFlow::<()>::Continue(())
     };
     let is_store = matches!(stmt.kind, StmtKind::Assign { .. } | StmtKind::Accumulate { .. });
-    let _ = walk::stmt_parts(stmt, &mut |part| {
-        match part {
-            walk::Part::Expr(expr) => walk::visit_expr(expr, &mut note),
-            walk::Part::Place(place) if is_store && own_variable(place).is_some() => visit_indices(place, &mut note),
-            walk::Part::Place(place) => walk::visit_place(place, &mut note),
-            walk::Part::Block(_) => ControlFlow::Continue(()),
-        }
+    let _ = walk::stmt_parts(stmt, &mut |part| match part {
+        walk::Part::Expr(expr) => walk::visit_expr(expr, &mut note),
+        walk::Part::Place(place) if is_store && own_variable(place).is_some() => visit_indices(place, &mut note),
+        walk::Part::Place(place) => walk::visit_place(place, &mut note),
+        walk::Part::Block(_) => ControlFlow::Continue(()),
     });
 }
 

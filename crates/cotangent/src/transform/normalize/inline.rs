@@ -59,11 +59,12 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
             Type::Record(_) => analysis::uses_memory(module, ty),
             Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Array(..) | Type::Opaque(_) => false,
         };
-        let is_unstable = args.iter().any(|arg| leads_on(&arg.ty)) || reads.into_iter().any(|object| match object.as_local() {
-            // A variable that is copied as a whole can be kept; an array cannot.
-            Some(local) => matches!(function.locals[local].ty, Type::Array(..)),
-            None => written.iter().any(|other| other.overlaps(&object)),
-        });
+        let is_unstable = args.iter().any(|arg| leads_on(&arg.ty))
+            || reads.into_iter().any(|object| match object.as_local() {
+                // A variable that is copied as a whole can be kept; an array cannot.
+                Some(local) => matches!(function.locals[local].ty, Type::Array(..)),
+                None => written.iter().any(|other| other.overlaps(&object)),
+            });
         if is_unstable {
             found.insert(number);
         }

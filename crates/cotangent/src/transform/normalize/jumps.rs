@@ -5,7 +5,6 @@
 //! of its body: how often it ran is then known as for any other loop.
 
 use super::super::locals::{NewLocals, assign, copy_block, declare};
-use crate::ir::walk;
 use crate::ir::{
     BinaryOp, Block, Case, Expr, ExprKind, Function, LocalId, LoopTest, Module, Place, Stmt, StmtKind, Type, UnaryOp,
 };
@@ -241,7 +240,8 @@ impl Ctx<'_> {
             }
             flag = flags.first().copied();
         }
-        let breaks_last = body.split_last().is_some_and(|(last, rest)| is_plain_break(last) && !has_jump(rest, Kind::Break));
+        let breaks_last =
+            body.split_last().is_some_and(|(last, rest)| is_plain_break(last) && !has_jump(rest, Kind::Break));
         let mut stop = None;
         if returns || (has_jump(body, Kind::Break) && !breaks_last) {
             let local = self.names.add(self.function, "_stop", Type::Bool);

@@ -27,16 +27,23 @@ impl Ctx<'_> {
             reverse.extend(pair.reverse);
             changed = here;
         }
-        let forward: Block = forward_parts.into_iter().rev().flatten().collect();
+        // The last statement, if it runs both of its sweeps at once.
+        let joint_part = if is_joint && !forward_parts.is_empty() { forward_parts.remove(0) } else { Block::new() };
+        let mut forward: Block = forward_parts.into_iter().rev().flatten().collect();
         let mut adjoints = Block::new();
         for stmt in block {
             if let StmtKind::Declare { local, .. } = stmt.kind
                 && let Some(Place { kind: PlaceKind::Local(shadow), ty, .. }) = self.shadows.local(local)
                 && carries_floats(self.module, ty)
-                && mentions(&reverse, *shadow)
+                && (mentions(&reverse, *shadow) || mentions(&joint_part, *shadow))
             {
                 adjoints.push(self.declare_zero(*shadow));
             }
+        }
+        if is_joint {
+            forward.extend(adjoints);
+            forward.extend(joint_part);
+            return Pair { forward, reverse };
         }
         adjoints.extend(reverse);
         Pair { forward, reverse: adjoints }
@@ -92,8 +99,7 @@ impl Ctx<'_> {
         }
         if analysis::uses_memory(self.module, &place.ty) {
             let init = init.map(|init| self.shadow_value(init));
-            if let Some(Place { kind: PlaceKind::Local(shadow), .. }) = self.shadow(&place).map(|place| place.clone())
-            {
+            if let Some(Place { kind: PlaceKind::Local(shadow), .. }) = self.shadow(&place).map(|place| place.clone()) {
                 let ty = &mut self.function.locals[shadow].ty;
                 if let (Type::Pointer(pointer), None) = (ty, &init) {
                     pointer.is_reference = false;
@@ -115,7 +121,10 @@ impl Ctx<'_> {
         match (&value.ty, &value.kind) {
             (Type::Pointer(_), _) => {
                 let shadow = self.shadow_pointer(value);
-                shadow.map_or_else(|| self.zero(&ty), |shadow| Expr { ty, ..shadow })
+                match shadow {
+                    Some(shadow) => Expr { ty, ..shadow },
+                    None => self.zero(&ty),
+                }
             }
             (Type::Record(_), ExprKind::Construct(operands)) => {
                 let operands = operands.iter().map(|operand| self.shadow_value(operand)).collect();
@@ -203,10 +212,13 @@ impl Ctx<'_> {
 
     fn reads_object_of(&self, place: &Place, value: &Expr) -> bool {
         let written = self.objects.of_place(place);
-        let _ = &written;
         walk::visit_expr(value, &mut |node| match node {
             Node::Expr(Expr { kind: ExprKind::Load(read), .. })
-                if self.objects.of_place(read).iter().any(|object| written.iter().any(|other| other.overlaps(object))) =>
+                if self
+                    .objects
+                    .of_place(read)
+                    .iter()
+                    .any(|object| written.iter().any(|other| other.overlaps(object))) =>
             {
                 std::ops::ControlFlow::Break(())
             }

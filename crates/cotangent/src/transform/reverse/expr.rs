@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::super::locals::declare;
 use super::function::Ctx;
-use crate::diagnostic::{Diagnostic, UNDIFFERENTIABLE};
+use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::walk::{self, NodeMut};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Place, Real, Stmt, StmtKind, Type, UnaryOp};
 use crate::rules::{self, Partial};
@@ -88,7 +88,7 @@ impl Ctx<'_> {
     fn adjoint_of_math(&mut self, value: &Expr, name: &str, args: &[Expr], seed: Expr, out: &mut Block) {
         let Some(rule) = rules::derivative(name) else {
             let message = format!("`{name}` has no derivative");
-            self.report(Diagnostic::new(UNDIFFERENTIABLE, value.span, message, "on an active path"));
+            self.report(Diagnostic::new(NO_DERIVATIVE, value.span, message, "on an active path"));
             return;
         };
         let active = args.iter().filter(|arg| self.is_active_value(arg)).count();
@@ -98,7 +98,7 @@ impl Ctx<'_> {
                 && (self.is_active_value(arg) || arg.ty.is_integral())
             {
                 let message = format!("`{name}` has no derivative: {reason}");
-                self.report(Diagnostic::new(UNDIFFERENTIABLE, value.span, message, "on an active path"));
+                self.report(Diagnostic::new(NO_DERIVATIVE, value.span, message, "on an active path"));
                 continue;
             }
             if !self.is_active_value(arg) {
@@ -194,7 +194,9 @@ impl Ctx<'_> {
             Type::Float(_) => vec![place.clone()],
             Type::Record(record) => {
                 let fields = (0u32..).zip(&self.module.records[*record].fields);
-                fields.flat_map(|(position, field)| self.leaves(&place.clone().field(position, field.ty.clone()))).collect()
+                fields
+                    .flat_map(|(position, field)| self.leaves(&place.clone().field(position, field.ty.clone())))
+                    .collect()
             }
             Type::Array(_, length) => (0..*length)
                 .flat_map(|index| {

@@ -8,12 +8,10 @@ use crate::analysis::{Activity, Object, Objects, carries_floats};
 use crate::diagnostic::{Diagnostic, MIXED_POINTER, THREADS_ACTIVE, UNKNOWN_POINTER};
 use crate::index::Id;
 use crate::ir::walk;
-use crate::ir::{
-    Block, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
-};
+use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 use crate::source::Span;
 
-use super::super::locals::{NewLocals, declare, rename_expr};
+use super::super::locals::{NewLocals, declare};
 use super::super::normalize::own_variable;
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
 
@@ -175,8 +173,13 @@ impl Ctx<'_> {
         if variable.storage != Storage::Private {
             let message = format!("`{}` is shared between threads and active", variable.name);
             self.report(
-                Diagnostic::new(THREADS_ACTIVE, variable.span, message, "adjoints of shared memory are not supported yet")
-                    .help("keep the value in a variable of the thread, or in global memory"),
+                Diagnostic::new(
+                    THREADS_ACTIVE,
+                    variable.span,
+                    message,
+                    "adjoints of shared memory are not supported yet",
+                )
+                .help("keep the value in a variable of the thread, or in global memory"),
             );
             return;
         }
@@ -218,12 +221,6 @@ impl Ctx<'_> {
             Type::Bool => Expr::new(ExprKind::Bool(false), ty.clone()),
             Type::Pointer(_) | Type::Opaque(_) | Type::Void => Expr::new(ExprKind::Null, ty.clone()),
         }
-    }
-
-    /// Replaces variables in an expression.
-    pub(super) fn renamed(&self, mut expr: Expr, map: &HashMap<LocalId, LocalId>) -> Expr {
-        rename_expr(&mut expr, map);
-        expr
     }
 }
 

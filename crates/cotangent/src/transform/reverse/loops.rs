@@ -55,8 +55,7 @@ impl Ctx<'_> {
         self.frames.push(Frame { is_loop: true, declared: declared.clone(), unstable: here.clone() });
         let pair = self.block(body, &BTreeSet::new(), false);
         let mut needed = self.mentioned(&pair.reverse);
-        let sliced =
-            if pair.reverse.is_empty() { Sliced::default() } else { self.slice(&pair.forward, &mut needed) };
+        let sliced = if pair.reverse.is_empty() { Sliced::default() } else { self.slice(&pair.forward, &mut needed) };
         self.frames.pop();
         if pair.reverse.is_empty() {
             let body = pair.forward.into_iter().chain(exit.cloned()).collect();
@@ -406,7 +405,9 @@ impl Ctx<'_> {
         match &place.ty {
             Type::Record(record) => {
                 let fields = (0u32..).zip(&self.module.records[*record].fields);
-                fields.flat_map(|(position, field)| self.scalars(&place.clone().field(position, field.ty.clone()))).collect()
+                fields
+                    .flat_map(|(position, field)| self.scalars(&place.clone().field(position, field.ty.clone())))
+                    .collect()
             }
             Type::Array(_, length) => (0..*length)
                 .flat_map(|index| {
@@ -425,7 +426,9 @@ impl Ctx<'_> {
 fn split_exit(body: &[Stmt]) -> (&[Stmt], Option<&Stmt>) {
     match body.split_last() {
         Some((last, rest)) => match &last.kind {
-            StmtKind::If { then_block, .. } if matches!(then_block.as_slice(), [Stmt { kind: StmtKind::Break, .. }]) => {
+            StmtKind::If { then_block, .. }
+                if matches!(then_block.as_slice(), [Stmt { kind: StmtKind::Break, .. }]) =>
+            {
                 (rest, Some(last))
             }
             _ => (body, None),
@@ -535,8 +538,7 @@ fn linear(head: &For, number: Expr) -> Expr {
 fn trips(head: &For) -> Expr {
     let ty = head.from.ty.clone();
     let int = |value: i128| Expr::new(ExprKind::Int(value), ty.clone());
-    let (low, high) =
-        if head.step == BinaryOp::Add { (&head.from, &head.to) } else { (&head.to, &head.from) };
+    let (low, high) = if head.step == BinaryOp::Add { (&head.from, &head.to) } else { (&head.to, &head.from) };
     let distance = Expr::binary(BinaryOp::Subtract, high.clone(), low.clone());
     let distance = match head.test {
         BinaryOp::Less | BinaryOp::Greater => Expr::binary(BinaryOp::Subtract, distance, int(1)),
@@ -567,7 +569,15 @@ fn turned(head: &For) -> Option<For> {
         (ExprKind::Binary(BinaryOp::Add, ..), Some(to)) => Expr::new(ExprKind::Int(to + 1), head.from.ty.clone()),
         _ => from,
     };
-    Some(For { counter: head.counter, from, test, to: head.from.clone(), step, by: head.by.clone(), body: Block::new() })
+    Some(For {
+        counter: head.counter,
+        from,
+        test,
+        to: head.from.clone(),
+        step,
+        by: head.by.clone(),
+        body: Block::new(),
+    })
 }
 
 fn numbered(counter: LocalId, from: Expr, test: BinaryOp, to: Expr, by: Expr, body: Block) -> For {

@@ -94,7 +94,12 @@ pub(super) struct Pullbacks {
 
 impl Pullbacks {
     /// The pullback of a function for a pattern of arguments.
-    fn request(&mut self, normal: &Module, callee: FunctionId, pattern: Pattern) -> Result<FunctionId, Vec<Diagnostic>> {
+    fn request(
+        &mut self,
+        normal: &Module,
+        callee: FunctionId,
+        pattern: Pattern,
+    ) -> Result<FunctionId, Vec<Diagnostic>> {
         let key = (callee, pattern.clone());
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);

@@ -30,7 +30,8 @@ pub(super) fn lower(ctx: &mut Ctx<'_>) {
     let thread = ctx.names.add(&mut ctx.function, "_thread", Type::LONG);
     let threads = ctx.names.add(&mut ctx.function, "_threads", Type::LONG);
     let mut head = vec![
-        declare(threads, Some(grid_threads())).noted("The record: slot s of this thread is _record[s * _threads + _thread]."),
+        declare(threads, Some(grid_threads()))
+            .noted("The record: slot s of this thread is _record[s * _threads + _thread]."),
         declare(thread, Some(grid_thread())),
         declare(top, Some(Expr::new(ExprKind::Int(0), Type::LONG))),
     ];
@@ -121,7 +122,9 @@ fn type_word(ty: &Type, number: usize) -> String {
         Type::Bool => "bool".to_owned(),
         Type::Int(kind) => kind.spelling().replace(' ', "_"),
         Type::Float(kind) => kind.spelling().trim_start_matches('_').to_owned(),
-        Type::Pointer(_) | Type::Opaque(_) | Type::Void | Type::Array(..) | Type::Record(_) => format!("pointer_{number}"),
+        Type::Pointer(_) | Type::Opaque(_) | Type::Void | Type::Array(..) | Type::Record(_) => {
+            format!("pointer_{number}")
+        }
     }
 }
 

@@ -167,7 +167,8 @@ impl Ctx<'_> {
             needed.remove(&local);
         }
         needed.extend(operands);
-        let kept = self.names.add(&mut self.function, &self.base_name(place), value.ty.clone());
+        let name = self.base_name(place);
+        let kept = self.names.add(&mut self.function, &name, value.ty.clone());
         let again = assign(place.clone(), Expr::load(Place::local(kept, value.ty.clone()))).at(stmt.span);
         out.forward.push(declare(kept, Some(value.clone())).at(stmt.span));
         out.forward.push(again.clone());
@@ -203,7 +204,8 @@ impl Ctx<'_> {
             args.iter().for_each(|arg| needed.extend(self.reads(arg)));
             out.slice.push(stmt.clone());
         } else {
-            let kept = self.names.add(&mut self.function, &self.base_name(into), into.ty.clone());
+            let name = self.base_name(into);
+            let kept = self.names.add(&mut self.function, &name, into.ty.clone());
             out.forward.push(declare(kept, Some(Expr::load(into.clone()))));
             out.slice.push(assign(into.clone(), Expr::load(Place::local(kept, into.ty.clone()))));
             out.recorded.push(kept);

@@ -57,7 +57,9 @@ impl Ctx<'_> {
     /// Whether an expression may have another value in the reverse sweep.
     pub(super) fn changes(&self, expr: &Expr, changed: &BTreeSet<Object>) -> bool {
         walk::visit_expr(expr, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if self.must_keep(place, changed) => ControlFlow::Break(()),
+            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if self.must_keep(place, changed) => {
+                ControlFlow::Break(())
+            }
             _ => ControlFlow::Continue(()),
         })
         .is_break()
@@ -104,9 +106,7 @@ impl Ctx<'_> {
     pub(super) fn must_keep(&self, place: &Place, changed: &BTreeSet<Object>) -> bool {
         let Some(objects) = self.primal_objects(place) else { return false };
         objects.iter().any(|object| match object.as_local() {
-            Some(local) => {
-                changed.contains(object) || (!self.is_register(local) && self.is_unstable_memory(object))
-            }
+            Some(local) => changed.contains(object) || (!self.is_register(local) && self.is_unstable_memory(object)),
             None => self.is_volatile(object),
         })
     }

@@ -11,7 +11,7 @@ use super::function::{Ctx, Frame, Pair, address_taken, write_counts};
 use super::stable::Kept;
 use super::{Kind, Pullbacks, Sharing, record};
 use crate::analysis::{self, Base, activity, carries_floats, objects, uses_memory};
-use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE, UNNAMED_ACTIVE};
+use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NOT_DIFFERENTIABLE};
 use crate::index::{Id, IdVec};
 use crate::ir::{
     Block, Expr, Function, FunctionId, Local, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type,
@@ -33,7 +33,8 @@ pub(super) fn write(
     let named: Vec<LocalId> = match kind {
         Kind::Gradient(wrt) => wrt.clone(),
         Kind::Pullback(pattern) => {
-            let active = primal.params.iter().zip(&pattern.sharing).filter(|(_, sharing)| **sharing != Sharing::Constant);
+            let active =
+                primal.params.iter().zip(&pattern.sharing).filter(|(_, sharing)| **sharing != Sharing::Constant);
             active.map(|(param, _)| *param).collect()
         }
     };
@@ -106,7 +107,7 @@ impl Ctx<'_> {
             if is_active {
                 let message = format!("active values travel through `{}`, which is not named", variable.name);
                 self.report(
-                    Diagnostic::new(UNNAMED_ACTIVE, variable.span, message, "written with and read for active values")
+                    Diagnostic::new(CONSTANT_MEMORY, variable.span, message, "written with and read for active values")
                         .help(format!("name `{}` too: it then has an adjoint of its own", variable.name)),
                 );
             }
@@ -312,4 +313,3 @@ fn params_first(function: &mut Function) -> HashMap<LocalId, LocalId> {
     rename(&mut function.body, &map);
     map
 }
-

@@ -1,20 +1,30 @@
 //! The order of a module: records before those that contain them, functions after those they call.
 //!
 //! It depends on the module's contents only, not on the order of the user's text, so that lowering what was printed
-//! gives the same order again: everything is numbered as it is first met from the requested functions.
+//! gives the same order again: everything is numbered as it is first met from the requested functions. Passes that
+//! make functions use it too: what they leave is in the order that its printed text leads back to.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::ops::ControlFlow;
 
-use crate::index::{Id, IdVec};
-use crate::ir::walk::{self, Node, NodeMut};
-use crate::ir::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, Module, PlaceKind, PointerType, RecordId, StmtKind, Type,
+use super::walk::{self, Node, NodeMut};
+use super::{
+    Block, Expr, ExprKind, Function, FunctionId, GlobalId, Local, LocalId, Module, PlaceKind, PointerType, RecordId,
+    StmtKind, Type,
 };
+use crate::index::{Id, IdVec};
 
 /// The same module in its normal order. What nothing refers to any more is left out, except functions.
-pub(super) fn callees_first(module: &Module) -> Module {
+pub fn callees_first(module: &Module) -> Module {
+    // A function that no other calls was asked for.
+    let called = called(module);
+    let roots: Vec<FunctionId> = module.functions.ids().filter(|id| !called.contains(id)).collect();
+    needed_by(module, &roots)
+}
+
+/// Some functions of a module with all they need and nothing else, in its normal order.
+pub fn needed_by(module: &Module, roots: &[FunctionId]) -> Module {
     let mut order = Order {
         module,
         records: Numbering::default(),
@@ -22,10 +32,8 @@ pub(super) fn callees_first(module: &Module) -> Module {
         functions: Numbering::default(),
         open: HashSet::new(),
     };
-    // A function that no other calls was asked for.
-    let called = called(module);
-    for id in module.functions.ids().filter(|id| !called.contains(id)) {
-        order.function(id);
+    for root in roots {
+        order.function(*root);
     }
     let Order { records, globals, functions, .. } = order;
     let rename = Rename { records: &records.numbers, globals: &globals.numbers, functions: &functions.numbers };
@@ -244,11 +252,11 @@ impl Rename<'_> {
 }
 
 /// The locals that are parameters or declared, in the order of their declaration; others are left out.
-pub(super) fn declared_only(
-    params: &mut [crate::ir::LocalId],
-    locals: IdVec<crate::ir::LocalId, crate::ir::Local>,
-    block: &mut crate::ir::Block,
-) -> IdVec<crate::ir::LocalId, crate::ir::Local> {
+pub fn declared_only(
+    params: &mut [LocalId],
+    locals: IdVec<LocalId, Local>,
+    block: &mut Block,
+) -> IdVec<LocalId, Local> {
     let mut numbering = Numbering::default();
     params.iter().for_each(|param| numbering.add(*param));
     walk::each_stmt(block, &mut |stmt| match &stmt.kind {
@@ -256,7 +264,7 @@ pub(super) fn declared_only(
         StmtKind::For(counted) => numbering.add(counted.counter),
         _ => {}
     });
-    let new = |old: &mut crate::ir::LocalId| *old = *numbering.numbers.get(old).unwrap_or(old);
+    let new = |old: &mut LocalId| *old = *numbering.numbers.get(old).unwrap_or(old);
     params.iter_mut().for_each(new);
     let _ = walk::visit_block_mut(block, &mut |node| {
         match node {

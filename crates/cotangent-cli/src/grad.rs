@@ -1,0 +1,38 @@
+//! `cotangent grad`: the derivative of a function and all it needs, on standard output or in a file.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use cotangent_driver::derivative::{self, Wanted, print_derivative};
+use cotangent_driver::program::Input;
+use cotangent_driver::{Environment, Tools, flags};
+
+use crate::arguments::{Grad, Mode};
+use crate::exit;
+use crate::terminal::Terminal;
+
+pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
+    let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
+    terminal.flag_notes(&flags.notes);
+    let tools = Tools::find(Environment::of_process())?;
+    let file = &options.what.file;
+    let cuda_path = options.reading.cuda_path.as_deref();
+    let input = Input { file, flags: &flags, cuda_path, colour: terminal.colour };
+    let mode = match options.mode {
+        Mode::Reverse => derivative::Mode::Reverse,
+        Mode::Forward => derivative::Mode::Forward,
+    };
+    let names = options.what.names();
+    let wanted = Wanted { function: &options.what.function, wrt: names.as_deref() };
+    let what = format!("Reading {}", file.display());
+    let text = terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode))?;
+    if let Some(output) = &options.output {
+        std::fs::write(output, text).with_context(|| format!("cannot write {}", output.display()))?;
+        return Ok(exit::SUCCESS);
+    }
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // The reader has seen enough, as in `cotangent grad … | head`.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit::SUCCESS),
+        result => Ok(result.map(|()| exit::SUCCESS)?),
+    }
+}

@@ -1,0 +1,67 @@
+//! From the user's file to a derivative: reads, lowers, differentiates and prints.
+
+use cotangent::diagnostic::{self, Diagnostic};
+use cotangent::emit::{self, Dialect};
+use cotangent::ir::{self, Module};
+use cotangent::lower::{self, lower_with_names};
+use cotangent::source::Span;
+use cotangent::transform::{Request, forward, reverse};
+
+use crate::program::{Failure, Input, Passes, check_readable, read, with_deep_stack};
+use crate::tools::Tools;
+
+/// In which direction derivatives are propagated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Reverse,
+    Forward,
+}
+
+/// A function of the user's and the parameters to differentiate with respect to.
+#[derive(Debug, Clone)]
+pub struct Wanted<'a> {
+    pub function: &'a str,
+    /// By name, in order; none for all that can be.
+    pub wrt: Option<&'a [String]>,
+}
+
+/// The derivative of a function with all it needs, as CUDA.
+pub fn print_derivative(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, mode: Mode) -> Result<String, Failure> {
+    check_readable(input.file)?;
+    with_deep_stack(|| {
+        let passes = read(tools, input)?;
+        let rendered = |found: Vec<Diagnostic>| {
+            Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
+        };
+        let (module, request) = lowered(&passes, wanted).map_err(rendered)?;
+        let derivative = differentiate(&module, &request, mode).map_err(rendered)?;
+        Ok(emit::emit(&derivative, Dialect::Cuda))
+    })
+}
+
+/// The function's module, and the request in its terms.
+pub fn lowered(passes: &Passes, wanted: &Wanted<'_>) -> Result<(Module, Request), Vec<Diagnostic>> {
+    let both = lower::Passes { device: &passes.device, host: Some(&passes.host) };
+    let (module, names) = lower_with_names(both, &[wanted.function])?;
+    checked(&module)?;
+    let function = names.first().and_then(|name| module.function(name));
+    let function = function.ok_or_else(|| {
+        vec![Diagnostic::new(diagnostic::INTERNAL, Span::NONE, "the requested function was lost", "while lowering")]
+    })?;
+    let request = Request::new(&module, function, wanted.wrt)?;
+    Ok((module, request))
+}
+
+/// Differentiates, and checks what came out: a contradiction is reported as our mistake, and nothing is printed.
+pub fn differentiate(module: &Module, request: &Request, mode: Mode) -> Result<Module, Vec<Diagnostic>> {
+    let derivative = match mode {
+        Mode::Forward => forward(module, request)?,
+        Mode::Reverse => reverse(module, request)?,
+    };
+    checked(&derivative)?;
+    Ok(derivative)
+}
+
+fn checked(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    ir::validate(module).map_err(|violations| violations.into_iter().map(Diagnostic::from).collect())
+}

@@ -1,0 +1,521 @@
+//! Which memory of a function may hold a value that depends on a named parameter.
+//!
+//! Memory is cells: one for the contents of each local and variable, one for what its pointers point to, and so on. A
+//! record and its fields, an array and its elements share a cell. Pointers that may be equal point to one cell
+//! (Steensgaard's analysis), so a cell is active as a whole or not at all, and every pointer has a shadow or has none.
+//! Nothing here depends on the order of statements.
+//!
+//! Functions that are called are analysed for each pattern of active arguments.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+use super::super::differentiable::{contains_float, contains_pointer, pointer_levels};
+use crate::index::Id;
+use crate::ir::walk;
+use crate::ir::{
+    BinaryOp, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, Place, PlaceKind,
+    Stmt, StmtKind, Type, UnaryOp,
+};
+use crate::source::Span;
+
+/// For each parameter: whether its value is active, then what it points to, then what that points to.
+pub(super) type Pattern = Vec<Vec<bool>>;
+
+/// A piece of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) struct Cell(usize);
+
+/// What is known about the memory of one function under one pattern.
+#[derive(Clone)]
+pub(super) struct Activity {
+    cells: Vec<CellFacts>,
+    locals: Vec<Cell>,
+    globals: HashMap<GlobalId, Cell>,
+    result: Cell,
+    /// What pointers point to that are made of numbers.
+    unknown: Cell,
+    /// Values go from one cell to another.
+    flows: Vec<(Cell, Cell, Span)>,
+    /// Cells that a call makes active.
+    effects: Vec<(Cell, Span)>,
+}
+
+#[derive(Clone, Default)]
+struct CellFacts {
+    /// The cell that this one was found to be the same as.
+    same_as: Option<Cell>,
+    pointee: Option<Cell>,
+    is_active: bool,
+    /// What of this memory has no derivative: unnamed parameters, variables outside functions.
+    constant: Vec<Name>,
+    /// The named parameters that lead here.
+    named: Vec<Name>,
+}
+
+/// What a caller must know of a function.
+struct Summary {
+    /// For each parameter, from what it points to on: whether it is active, and its cell.
+    params: Vec<Vec<(bool, Cell)>>,
+    /// The same for the result, from its value on.
+    result: Vec<(bool, Cell)>,
+}
+
+/// A cell that is active and has no derivative.
+pub(super) struct Conflict {
+    /// What has none.
+    pub(super) constant: Name,
+    /// The named parameter that a pointer may mean as well.
+    pub(super) named: Option<Name>,
+    /// Where an active value comes in.
+    pub(super) span: Span,
+}
+
+/// The analyses that were made, by function and pattern.
+#[derive(Default)]
+pub(super) struct Analyses {
+    known: HashMap<(FunctionId, Pattern), Rc<Activity>>,
+}
+
+impl Analyses {
+    /// Analyses the requested function: named parameters are active, what others point to is constant.
+    pub(super) fn root(&mut self, module: &Module, id: FunctionId, wrt: &[LocalId]) -> Activity {
+        let function = &module.functions[id];
+        let mut activity = Activity::new(module, function);
+        for param in &function.params {
+            let local = &function.locals[*param];
+            let levels = activity.levels(activity.locals[param.index()], pointer_levels(module, &local.ty));
+            for (level, cell) in levels.into_iter().enumerate() {
+                let facts = activity.facts_mut(cell);
+                if wrt.contains(param) {
+                    facts.is_active = true;
+                    facts.named.push(local.name.clone());
+                } else if level > 0 {
+                    facts.constant.push(local.name.clone());
+                }
+            }
+        }
+        activity.solve(self, module, function);
+        activity
+    }
+
+    /// Analyses a function that is called.
+    pub(super) fn callee(&mut self, module: &Module, id: FunctionId, pattern: &Pattern) -> Rc<Activity> {
+        let key = (id, pattern.clone());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let function = &module.functions[id];
+        let mut activity = Activity::new(module, function);
+        for (param, wanted) in function.params.iter().zip(pattern) {
+            let levels = activity.levels(activity.locals[param.index()], wanted.len().saturating_sub(1));
+            for (cell, is_active) in levels.into_iter().zip(wanted) {
+                activity.facts_mut(cell).is_active |= *is_active;
+            }
+        }
+        activity.solve(self, module, function);
+        let activity = Rc::new(activity);
+        self.known.insert(key, activity.clone());
+        activity
+    }
+}
+
+impl Activity {
+    fn new(module: &Module, function: &Function) -> Activity {
+        let mut activity = Activity {
+            cells: Vec::new(),
+            locals: Vec::new(),
+            globals: HashMap::new(),
+            result: Cell(0),
+            unknown: Cell(0),
+            flows: Vec::new(),
+            effects: Vec::new(),
+        };
+        activity.result = activity.fresh();
+        activity.unknown = activity.fresh();
+        activity.facts_mut(activity.unknown).constant.push("a pointer made of a number".into());
+        activity.locals = function.locals.iter().map(|_| activity.fresh()).collect();
+        for (id, global) in module.globals.entries() {
+            let cell = activity.fresh();
+            activity.globals.insert(id, cell);
+            for cell in activity.levels(cell, pointer_levels(module, &global.ty)) {
+                activity.facts_mut(cell).constant.push(global.name.clone());
+            }
+        }
+        activity
+    }
+
+    fn solve(&mut self, analyses: &mut Analyses, module: &Module, function: &Function) {
+        let mut calls = Vec::new();
+        walk::each_stmt(&function.body, &mut |stmt| {
+            self.constrain(module, function, stmt);
+            if let StmtKind::Call { .. } = &stmt.kind {
+                calls.push(stmt);
+            }
+        });
+        loop {
+            self.propagate();
+            let before = self.size();
+            for call in &calls {
+                self.call(analyses, module, call);
+            }
+            if self.size() == before {
+                break;
+            }
+        }
+    }
+
+    /// Grows with every fact, so that equal sizes mean that nothing was learnt.
+    fn size(&self) -> (usize, usize, usize) {
+        let joined = self.cells.iter().filter(|facts| facts.same_as.is_some()).count();
+        let active = self.cells.iter().filter(|facts| facts.same_as.is_none() && facts.is_active).count();
+        (joined, active, self.effects.len())
+    }
+
+    fn propagate(&mut self) {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (from, to, _) in self.flows.clone() {
+                if self.is_active(from) && !self.is_active(to) {
+                    self.facts_mut(to).is_active = true;
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    /// What a statement alone says.
+    fn constrain(&mut self, module: &Module, function: &Function, stmt: &Stmt) {
+        let span = stmt.span;
+        match &stmt.kind {
+            StmtKind::Declare { local, init: Some(value) } => {
+                self.assign(module, self.locals[local.index()], value, span);
+            }
+            StmtKind::Assign { place, value } | StmtKind::Accumulate { place, value } => {
+                let to = self.place(place);
+                self.assign(module, to, value, span);
+            }
+            StmtKind::For(counted) => {
+                let counter = self.locals[counted.counter.index()];
+                self.assign(module, counter, &counted.from, span);
+                if function.locals[counted.counter].ty.is_arithmetic() {
+                    self.assign(module, counter, &counted.by, span);
+                }
+            }
+            StmtKind::Return(Some(value)) => self.assign(module, self.result, value, span),
+            StmtKind::Atomic { place, value, into, .. } => {
+                let cell = self.place(place);
+                self.assign(module, cell, value, span);
+                if let Some(into) = into {
+                    let into = self.place(into);
+                    self.flows.push((cell, into, span));
+                }
+            }
+            StmtKind::Collective { op, args, into: Some(into), .. } => {
+                let is_exchange = match op {
+                    CollectiveOp::Shuffle
+                    | CollectiveOp::ShuffleUp
+                    | CollectiveOp::ShuffleDown
+                    | CollectiveOp::ShuffleXor
+                    | CollectiveOp::ReduceAdd
+                    | CollectiveOp::ReduceMin
+                    | CollectiveOp::ReduceMax => true,
+                    CollectiveOp::Ballot
+                    | CollectiveOp::Any
+                    | CollectiveOp::All
+                    | CollectiveOp::MatchAny
+                    | CollectiveOp::MatchAll
+                    | CollectiveOp::ReduceAnd
+                    | CollectiveOp::ReduceOr
+                    | CollectiveOp::ReduceXor
+                    | CollectiveOp::ActiveMask => false,
+                };
+                if let (true, Some(value)) = (is_exchange, args.first()) {
+                    let into = self.place(into);
+                    self.assign(module, into, value, span);
+                }
+            }
+            StmtKind::Declare { init: None, .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(None)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Collective { into: None, .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => {}
+        }
+    }
+
+    fn assign(&mut self, module: &Module, to: Cell, value: &Expr, span: Span) {
+        let mut sources = Vec::new();
+        self.sources(module, value, &mut sources);
+        self.flows.extend(sources.into_iter().map(|from| (from, to, span)));
+        if contains_pointer(module, &value.ty)
+            && let Some(target) = self.target(value)
+        {
+            let pointee = self.pointee(to);
+            self.join(pointee, target);
+        }
+    }
+
+    /// The cells whose floats a value depends on smoothly.
+    fn sources(&mut self, module: &Module, value: &Expr, out: &mut Vec<Cell>) {
+        if !contains_float(module, &value.ty) {
+            return;
+        }
+        match &value.kind {
+            ExprKind::Load(place) => {
+                let cell = self.place(place);
+                out.push(cell);
+            }
+            ExprKind::Unary(UnaryOp::Negate | UnaryOp::Not | UnaryOp::BitNot, operand) | ExprKind::Cast(operand) => {
+                self.sources(module, operand, out);
+            }
+            ExprKind::Binary(_, left, right) | ExprKind::Select(_, left, right) => {
+                self.sources(module, left, out);
+                self.sources(module, right, out);
+            }
+            ExprKind::Math(_, parts) | ExprKind::Construct(parts) => {
+                parts.iter().for_each(|part| self.sources(module, part, out));
+            }
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::AddressOf(_)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_) => {}
+        }
+    }
+
+    /// The cell that a pointer, or the pointers in a record, point to. None for null.
+    fn target(&mut self, value: &Expr) -> Option<Cell> {
+        match &value.kind {
+            ExprKind::Load(place) => {
+                let holder = self.place(place);
+                Some(self.pointee(holder))
+            }
+            ExprKind::AddressOf(place) => Some(self.place(place)),
+            ExprKind::Binary(BinaryOp::Offset, base, _) => self.target(base),
+            ExprKind::Select(_, then, otherwise) => {
+                let (left, right) = (self.target(then), self.target(otherwise));
+                self.join_both(left, right)
+            }
+            ExprKind::Cast(operand) if operand.ty.is_arithmetic() => Some(self.unknown),
+            ExprKind::Cast(operand) => self.target(operand),
+            ExprKind::Construct(parts) => {
+                let mut all = None;
+                for part in parts.iter().filter(|part| !part.ty.is_arithmetic()) {
+                    let target = self.target(part);
+                    all = self.join_both(all, target);
+                }
+                all
+            }
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_) => None,
+        }
+    }
+
+    /// The cell that a place is in.
+    fn place(&mut self, place: &Place) -> Cell {
+        match &place.kind {
+            PlaceKind::Local(local) => self.locals[local.index()],
+            PlaceKind::Global(global) => self.globals[global],
+            PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => self.place(base),
+            PlaceKind::Element(pointer, _) => self.target(pointer).unwrap_or(self.unknown),
+        }
+    }
+
+    fn call(&mut self, analyses: &mut Analyses, module: &Module, stmt: &Stmt) {
+        let StmtKind::Call { into, function, args } = &stmt.kind else { return };
+        let pattern = self.pattern(module, *function, args);
+        let summary = analyses.callee(module, *function, &pattern).summary(module, &module.functions[*function]);
+        let mut pairs: Vec<(Cell, (bool, Cell))> = Vec::new();
+        for (arg, levels) in args.iter().zip(&summary.params) {
+            if let Some(target) = self.target(arg).filter(|_| !levels.is_empty()) {
+                pairs.extend(self.levels(target, levels.len() - 1).into_iter().zip(levels.iter().copied()));
+            }
+        }
+        let first_of_result = pairs.len();
+        if let Some(into) = into {
+            let into = self.place(into);
+            pairs.extend(self.levels(into, summary.result.len() - 1).into_iter().zip(summary.result.iter().copied()));
+        }
+        let mut ours: BTreeMap<Cell, Cell> = BTreeMap::new();
+        for (index, (cell, (is_active, theirs))) in pairs.into_iter().enumerate() {
+            if is_active && !self.is_active(cell) {
+                self.facts_mut(cell).is_active = true;
+                self.effects.push((cell, stmt.span));
+            }
+            // The value of the result is a copy; only what it points to is shared.
+            if index != first_of_result {
+                let same = *ours.entry(theirs).or_insert(cell);
+                self.join(same, cell);
+            }
+        }
+    }
+
+    /// Which arguments of a call are active.
+    pub(super) fn pattern(&mut self, module: &Module, callee: FunctionId, args: &[Expr]) -> Pattern {
+        let function = &module.functions[callee];
+        let mut pattern = Pattern::new();
+        for (param, arg) in function.params.iter().zip(args) {
+            let ty = &function.locals[*param].ty;
+            let mut sources = Vec::new();
+            self.sources(module, arg, &mut sources);
+            let mut levels = vec![sources.into_iter().any(|source| self.is_active(source))];
+            let depth = pointer_levels(module, ty);
+            match self.target(arg).filter(|_| depth > 0) {
+                Some(target) => {
+                    let cells = self.levels(target, depth - 1);
+                    levels.extend(cells.into_iter().map(|cell| self.is_active(cell)));
+                }
+                None => levels.resize(depth + 1, false),
+            }
+            pattern.push(levels);
+        }
+        pattern
+    }
+
+    fn summary(&self, module: &Module, function: &Function) -> Summary {
+        let mut activity = self.clone();
+        let mut of = |cell: Cell, ty: &Type| -> Vec<(bool, Cell)> {
+            let levels = activity.levels(cell, pointer_levels(module, ty));
+            levels.into_iter().map(|cell| (activity.is_active(cell), activity.find(cell))).collect()
+        };
+        let params = function.params.iter().map(|param| {
+            let levels = of(self.locals[param.index()], &function.locals[*param].ty);
+            levels.into_iter().skip(1).collect()
+        });
+        let params = params.collect();
+        Summary { params, result: of(self.result, &function.result) }
+    }
+
+    /// Whether a local needs a shadow: it may hold an active value, or lead to one.
+    pub(super) fn has_shadow(&mut self, module: &Module, local: LocalId, ty: &Type) -> bool {
+        let cell = self.locals[local.index()];
+        self.leads_to_active(module, cell, ty)
+    }
+
+    /// Whether the result has a shadow.
+    pub(super) fn result_has_shadow(&mut self, module: &Module, ty: &Type) -> bool {
+        self.leads_to_active(module, self.result, ty)
+    }
+
+    fn leads_to_active(&mut self, module: &Module, cell: Cell, ty: &Type) -> bool {
+        let levels = self.levels(cell, pointer_levels(module, ty));
+        let holds = |index: usize| index > 0 || contains_float(module, ty);
+        levels.into_iter().enumerate().any(|(index, cell)| holds(index) && self.is_active(cell))
+    }
+
+    /// Whether the memory that a pointer means, or leads to, is active.
+    pub(super) fn points_to_active(&mut self, module: &Module, pointer: &Expr) -> bool {
+        let depth = pointer_levels(module, &pointer.ty);
+        match self.target(pointer).filter(|_| depth > 0) {
+            Some(target) => self.levels(target, depth - 1).into_iter().any(|cell| self.is_active(cell)),
+            None => false,
+        }
+    }
+
+    /// Cells that are active and have no derivative.
+    pub(super) fn conflicts(&self) -> Vec<Conflict> {
+        let mut conflicts = Vec::new();
+        let mut seen = HashSet::new();
+        for cell in (0..self.cells.len()).map(Cell) {
+            let facts = &self.cells[self.find(cell).0];
+            if !facts.is_active || facts.constant.is_empty() || !seen.insert(self.find(cell)) {
+                continue;
+            }
+            let is_here = |other: Cell| self.find(other) == self.find(cell);
+            let stored = self.flows.iter().find(|(from, to, _)| is_here(*to) && self.is_active(*from));
+            let called = self.effects.iter().find(|(to, _)| is_here(*to)).map(|(_, span)| *span);
+            let span = stored.map(|(_, _, span)| *span).or(called).unwrap_or(Span::NONE);
+            let named = facts.named.first().cloned();
+            conflicts.push(Conflict { constant: facts.constant[0].clone(), named, span });
+        }
+        conflicts
+    }
+
+    fn fresh(&mut self) -> Cell {
+        self.cells.push(CellFacts::default());
+        Cell(self.cells.len() - 1)
+    }
+
+    fn find(&self, mut cell: Cell) -> Cell {
+        while let Some(same) = self.cells[cell.0].same_as {
+            cell = same;
+        }
+        cell
+    }
+
+    fn facts_mut(&mut self, cell: Cell) -> &mut CellFacts {
+        let cell = self.find(cell);
+        &mut self.cells[cell.0]
+    }
+
+    fn is_active(&self, cell: Cell) -> bool {
+        self.cells[self.find(cell).0].is_active
+    }
+
+    fn pointee(&mut self, cell: Cell) -> Cell {
+        let cell = self.find(cell);
+        if let Some(pointee) = self.cells[cell.0].pointee {
+            return pointee;
+        }
+        let pointee = self.fresh();
+        self.cells[cell.0].pointee = Some(pointee);
+        pointee
+    }
+
+    /// The cell and those behind it, by so many pointers.
+    fn levels(&mut self, cell: Cell, depth: usize) -> Vec<Cell> {
+        let mut levels = vec![cell];
+        for index in 0..depth {
+            let next = self.pointee(levels[index]);
+            levels.push(next);
+        }
+        levels
+    }
+
+    fn join_both(&mut self, left: Option<Cell>, right: Option<Cell>) -> Option<Cell> {
+        if let (Some(left), Some(right)) = (left, right) {
+            self.join(left, right);
+        }
+        left.or(right)
+    }
+
+    fn join(&mut self, left: Cell, right: Cell) {
+        let (left, right) = (self.find(left), self.find(right));
+        if left == right {
+            return;
+        }
+        // The older one stays, so that chains are short and results do not depend on chance.
+        let (kept, gone) = (left.min(right), left.max(right));
+        let facts = std::mem::take(&mut self.cells[gone.0]);
+        self.cells[gone.0].same_as = Some(kept);
+        let into = &mut self.cells[kept.0];
+        into.is_active |= facts.is_active;
+        into.constant.extend(facts.constant);
+        into.named.extend(facts.named);
+        match (into.pointee, facts.pointee) {
+            (Some(left), Some(right)) => self.join(left, right),
+            (None, pointee) => into.pointee = pointee,
+            (Some(_), None) => {}
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Tangents of expressions. None stands for zero, and for the null pointer.
+
+use super::Pushforward;
+use crate::ir::{BinaryOp, Expr, ExprKind, Place, Real, Type, UnaryOp};
+use crate::transform::differentiable::contains_float;
+
+impl Pushforward<'_, '_> {
+    /// The tangent of a value, zero if it has none, as a value of the given type.
+    pub(super) fn tangent_or_zero(&mut self, value: &Expr, ty: &Type) -> Expr {
+        match self.tangent(value) {
+            Some(tangent) => converted(tangent, ty),
+            None => zero(ty).at(value.span),
+        }
+    }
+
+    /// The tangent of a value; of a pointer, the pointer to the tangent.
+    pub(super) fn tangent(&mut self, value: &Expr) -> Option<Expr> {
+        if value.ty.is_pointer() {
+            return self.pointer(value);
+        }
+        if !self.carries(&value.ty) {
+            return None;
+        }
+        let tangent = match &value.kind {
+            ExprKind::Load(place) => Expr::load(self.shadows.place(place)?),
+            ExprKind::Unary(op, operand) => match op {
+                UnaryOp::Negate => Expr::unary(UnaryOp::Negate, self.tangent(operand)?),
+                UnaryOp::Not | UnaryOp::BitNot => return None,
+            },
+            ExprKind::Binary(op, left, right) => self.binary(*op, left, right, value)?,
+            ExprKind::Select(cond, then, otherwise) => {
+                let (left, right) = (self.tangent(then), self.tangent(otherwise));
+                if left.is_none() && right.is_none() {
+                    return None;
+                }
+                let or_zero = |tangent: Option<Expr>| Box::new(tangent.unwrap_or_else(|| zero(&value.ty)));
+                Expr::new(ExprKind::Select(cond.clone(), or_zero(left), or_zero(right)), value.ty.clone())
+            }
+            ExprKind::Cast(operand) => Expr::cast(self.tangent(operand)?, value.ty.clone()),
+            ExprKind::Math(name, args) => self.math(name, args, value)?,
+            ExprKind::Construct(parts) => self.construct(parts, value)?,
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::AddressOf(_)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_) => return None,
+        };
+        Some(tangent.at(value.span))
+    }
+
+    /// The pointer to the tangent of what a pointer points to. None if that is constant.
+    fn pointer(&mut self, pointer: &Expr) -> Option<Expr> {
+        let shadow = self.shadows.pointer(pointer);
+        // A pointer to constant memory as well was reported already.
+        let is_known = shadow.is_some() || !self.ctx.diagnostics.is_empty();
+        if !is_known && self.activity.points_to_active(self.ctx.primal, pointer) {
+            self.refuse(
+                pointer.span,
+                "where the derivative of what this points to lies is not known",
+                "use pointers that come from parameters and locals, without a detour through numbers",
+            );
+        }
+        shadow
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr, value: &Expr) -> Option<Expr> {
+        let (first, second) = (self.tangent(left), self.tangent(right));
+        let (left, right) = (left.clone(), right.clone());
+        let product = |a: Expr, b: Expr| Expr::binary(BinaryOp::Multiply, a, b);
+        match op {
+            BinaryOp::Add => sum(first, second),
+            BinaryOp::Subtract => difference(first, second),
+            BinaryOp::Multiply => {
+                sum(first.map(|first| product(first, right)), second.map(|second| product(left, second)))
+            }
+            // (da - y db) / b, where y is the quotient.
+            BinaryOp::Divide => {
+                let change = second.map(|second| product(value.clone(), second));
+                difference(first, change).map(|above| Expr::binary(BinaryOp::Divide, above, right))
+            }
+            BinaryOp::Remainder
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Offset
+            | BinaryOp::Distance => None,
+        }
+    }
+
+    fn construct(&mut self, parts: &[Expr], value: &Expr) -> Option<Expr> {
+        let tangents: Vec<Option<Expr>> = parts.iter().map(|part| self.tangent(part)).collect();
+        if tangents.iter().all(Option::is_none) {
+            return None;
+        }
+        let tangents = parts.iter().zip(tangents).map(|(part, tangent)| match tangent {
+            Some(tangent) => converted(tangent, &part.ty),
+            None => zero(&part.ty),
+        });
+        Some(Expr::new(ExprKind::Construct(tangents.collect()), value.ty.clone()))
+    }
+
+    /// The sum of partials times tangents.
+    fn math(&mut self, name: &str, args: &[Expr], value: &Expr) -> Option<Expr> {
+        let mut total = None;
+        for (index, arg) in args.iter().enumerate() {
+            if !contains_float(self.ctx.primal, &arg.ty) {
+                continue;
+            }
+            let Some(tangent) = self.tangent(arg) else { continue };
+            match partial(name, index, args, value) {
+                Partial::Zero => {}
+                Partial::Of(partial) => {
+                    let tangent = Expr::cast(tangent, value.ty.clone());
+                    let term = Expr::binary(BinaryOp::Multiply, Expr::cast(partial, value.ty.clone()), tangent);
+                    total = sum(total, Some(term));
+                }
+                Partial::Refused(reason) => {
+                    self.refuse(
+                        value.span,
+                        format!("`{name}` has no derivative: {reason}"),
+                        "use another function here",
+                    );
+                }
+            }
+        }
+        total
+    }
+}
+
+/// How a function changes with one of its arguments.
+enum Partial {
+    Zero,
+    Of(Expr),
+    Refused(String),
+}
+
+fn partial(name: &str, argument: usize, args: &[Expr], value: &Expr) -> Partial {
+    let call = |callee: &str| Expr::new(ExprKind::Math(callee.into(), args.to_vec()), value.ty.clone());
+    let number = |number: f64| Expr::new(ExprKind::Float(Real(number)), value.ty.clone());
+    let _ = argument;
+    match name {
+        "sinf" => Partial::Of(call("cosf")),
+        "cosf" => Partial::Of(Expr::unary(UnaryOp::Negate, call("sinf"))),
+        "sin" => Partial::Of(call("cos")),
+        "cos" => Partial::Of(Expr::unary(UnaryOp::Negate, call("sin"))),
+        "expf" | "exp" => Partial::Of(value.clone()),
+        "logf" | "log" => Partial::Of(Expr::binary(BinaryOp::Divide, number(1.0), args[0].clone())),
+        "sqrtf" | "sqrt" => Partial::Of(Expr::binary(BinaryOp::Divide, number(0.5), value.clone())),
+        "floorf" | "floor" => Partial::Zero,
+        other => Partial::Refused(format!("`{other}` is not in the table")),
+    }
+}
+
+fn sum(left: Option<Expr>, right: Option<Expr>) -> Option<Expr> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(Expr::binary(BinaryOp::Add, left, right)),
+        (left, right) => left.or(right),
+    }
+}
+
+fn difference(left: Option<Expr>, right: Option<Expr>) -> Option<Expr> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(Expr::binary(BinaryOp::Subtract, left, right)),
+        (Some(left), None) => Some(left),
+        (None, right) => right.map(|right| Expr::unary(UnaryOp::Negate, right)),
+    }
+}
+
+/// The zero of a type: the tangent of a constant, and the null pointer.
+pub(super) fn zero(ty: &Type) -> Expr {
+    let kind = match ty {
+        Type::Bool => ExprKind::Bool(false),
+        Type::Int(_) => ExprKind::Int(0),
+        Type::Float(_) => ExprKind::Float(Real(0.0)),
+        Type::Array(..) | Type::Record(_) => ExprKind::Construct(Vec::new()),
+        Type::Pointer(_) | Type::Opaque(_) | Type::Void => ExprKind::Null,
+    };
+    Expr::new(kind, ty.clone())
+}
+
+/// A tangent as a value of a type that may differ in what pointers promise: `const`, or being a reference.
+pub(super) fn converted(tangent: Expr, ty: &Type) -> Expr {
+    if tangent.ty == *ty {
+        return tangent;
+    }
+    if let Type::Pointer(_) = ty {
+        match &tangent.kind {
+            ExprKind::AddressOf(place) => return Expr::new(ExprKind::AddressOf(place.clone()), ty.clone()),
+            ExprKind::Null => return Expr::new(ExprKind::Null, ty.clone()),
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Load(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => {}
+        }
+        if tangent.ty.is_reference() != ty.is_reference() {
+            return Expr::new(ExprKind::AddressOf(Place::deref(tangent)), ty.clone());
+        }
+    }
+    Expr::cast(tangent, ty.clone())
+}

@@ -1,0 +1,303 @@
+//! Forward mode: a function that computes values and, beside them, how they change with the named parameters.
+//!
+//! `f_pushforward` has `f`'s parameters and then one tangent for each named parameter, in the order named: `T* _d_p` for
+//! a pointer or reference, `T _d_v` for a value, `S _d_s` for a struct, whose pointers are tangents of arrays. A
+//! function with a result also gets the result's tangent, by a last parameter `T* _d_result`.
+//!
+//! Every local that may hold an active value or lead to one has a shadow `_d_name`. A statement's tangent stands before
+//! it, so that it sees the values that the statement sees. Calls become calls of `callee_pushforward`, one for each
+//! pattern of active arguments.
+//!
+//! The files: `activity` says what is active, `stmts` and `exprs` write tangents; here are requests, names and
+//! signatures.
+
+mod activity;
+mod exprs;
+mod stmts;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+use self::activity::{Activity, Analyses, Pattern};
+use super::differentiable::{carries_float, differentiable_parameters};
+use super::{Request, Shadows, shadow_name, shadow_type};
+use crate::diagnostic::{self, Diagnostic};
+use crate::index::Id;
+use crate::ir::{
+    Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Storage, Type, order,
+};
+use crate::source::Span;
+
+/// The function's pushforward with all it needs; it is the last function of the module.
+///
+/// # Errors
+/// What on an active path has no derivative, or none yet.
+pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
+    let function = &module.functions[request.function];
+    if function.space == Space::Host {
+        let message =
+            format!("`{}` runs on the host, and only kernels and device functions are differentiated", function.name);
+        let refused = Diagnostic::new(diagnostic::NO_DERIVATIVE, function.span, message, "this function");
+        return Err(vec![refused.help("ask for a kernel that it launches")]);
+    }
+    let mut ctx = Ctx {
+        module: module.clone(),
+        primal: module,
+        analyses: Analyses::default(),
+        versions: HashMap::new(),
+        diagnostics: check(module, request),
+    };
+    if ctx.diagnostics.is_empty() {
+        let activity = ctx.analyses.root(module, request.function, &request.wrt);
+        let root = ctx.version(request.function, activity, &request.wrt);
+        if ctx.diagnostics.is_empty() {
+            return Ok(order::needed_by(&ctx.module, &[root]));
+        }
+    }
+    let mut seen = Vec::new();
+    ctx.diagnostics.retain(|found| {
+        !seen.contains(found) && {
+            seen.push(found.clone());
+            true
+        }
+    });
+    Err(ctx.diagnostics)
+}
+
+/// Named parameters must be able to carry derivatives.
+fn check(module: &Module, request: &Request) -> Vec<Diagnostic> {
+    let function = &module.functions[request.function];
+    let known = differentiable_parameters(module, request.function);
+    let mut found = Vec::new();
+    for param in request.wrt.iter().filter(|param| !known.contains(param)) {
+        let local = &function.locals[*param];
+        let message = format!("`{}` has no floating value and cannot be named", local.name);
+        let names: Vec<&str> = known.iter().map(|param| function.local_name(*param)).collect();
+        let can = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let refused = Diagnostic::new(diagnostic::NOT_DIFFERENTIABLE, local.span, message, "this parameter");
+        found.push(refused.help(format!("parameters of `{}` that can be named: {can}", function.name)));
+    }
+    if request.wrt.is_empty() {
+        let message = format!("`{}` has no parameter to differentiate with respect to", function.name);
+        let refused = Diagnostic::new(diagnostic::NOT_DIFFERENTIABLE, function.span, message, "this function");
+        found.push(refused.help("parameters that are floats, or contain or point to floats, can be named"));
+    }
+    found
+}
+
+/// What all functions of the result share.
+struct Ctx<'m> {
+    /// The primal module, and what was made so far behind it.
+    module: Module,
+    primal: &'m Module,
+    analyses: Analyses,
+    versions: HashMap<(FunctionId, Pattern), FunctionId>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// One pushforward while it is made.
+struct Pushforward<'c, 'm> {
+    ctx: &'c mut Ctx<'m>,
+    /// The primal function.
+    function: &'m Function,
+    activity: Activity,
+    shadows: Shadows,
+    /// Those of the primal and new ones behind them.
+    locals: crate::index::IdVec<LocalId, Local>,
+    /// The shadow's name for each name of a local.
+    names: HashMap<Name, Name>,
+    taken: HashSet<Name>,
+    /// Where the result's tangent goes.
+    result: Option<Place>,
+    /// For each loop around: what to do before its counter steps.
+    steps: Vec<Block>,
+}
+
+impl<'m> Ctx<'m> {
+    /// The pushforward of a function that is called, for the arguments that are active there.
+    fn callee(&mut self, id: FunctionId, pattern: &Pattern) -> FunctionId {
+        let key = (id, pattern.clone());
+        if let Some(known) = self.versions.get(&key) {
+            return *known;
+        }
+        let activity = (*self.analyses.callee(self.primal, id, pattern)).clone();
+        let params = &self.primal.functions[id].params;
+        let active = params.iter().zip(pattern).filter(|(_, levels)| levels.contains(&true)).map(|(param, _)| *param);
+        let active: Vec<LocalId> = active.collect();
+        let made = self.version(id, activity, &active);
+        self.versions.insert(key, made);
+        made
+    }
+
+    /// Makes a pushforward with tangents for the given parameters.
+    fn version(&mut self, id: FunctionId, mut activity: Activity, active: &[LocalId]) -> FunctionId {
+        let primal = self.primal;
+        let function = &primal.functions[id];
+        self.report_conflicts(function, &activity);
+        let name = self.name(id, active);
+        let result_has_shadow = activity.result_has_shadow(primal, &function.result);
+        let modules_names = primal.functions.iter().map(|other| other.name.clone());
+        let taken = function.locals.iter().map(|local| local.name.clone());
+        let globals = primal.globals.iter().map(|global| global.name.clone());
+        let mut made = Pushforward {
+            ctx: self,
+            function,
+            activity,
+            shadows: Shadows::default(),
+            locals: function.locals.clone(),
+            names: HashMap::new(),
+            taken: taken.chain(modules_names).chain(globals).collect(),
+            result: None,
+            steps: Vec::new(),
+        };
+        let mut params = function.params.clone();
+        for param in active {
+            params.push(made.shadow(*param, parameter_type(&function.locals[*param].ty)));
+        }
+        if result_has_shadow {
+            let ty = Type::pointer(parameter_type(&function.result));
+            let result = made.fresh("_d_result", ty.clone());
+            made.result = Some(Place::deref(crate::ir::Expr::load(Place::local(result, ty))));
+            params.push(result);
+        }
+        let mut body = made.body(active);
+        let locals = order::declared_only(&mut params, made.locals, &mut body);
+        self.module.functions.push(Function {
+            name,
+            space: function.space,
+            params,
+            result: function.result.clone(),
+            locals,
+            body,
+            launch_bounds: function.launch_bounds,
+            span: function.span,
+        })
+    }
+
+    /// `f_pushforward` if all that can be active is, else with the positions of what is.
+    fn name(&mut self, id: FunctionId, active: &[LocalId]) -> Name {
+        let function = &self.primal.functions[id];
+        let mut name = format!("{}_pushforward", function.name);
+        let mut positions: Vec<usize> = active.iter().map(|param| param.index()).collect();
+        positions.sort_unstable();
+        let all: Vec<usize> = differentiable_parameters(self.primal, id).iter().map(|param| param.index()).collect();
+        if positions != all {
+            positions.iter().for_each(|position| name += &format!("_{position}"));
+        }
+        if self.primal.functions.iter().any(|other| *other.name == *name)
+            || self.primal.globals.iter().any(|other| *other.name == *name)
+            || self.primal.records.iter().any(|other| *other.name == *name)
+        {
+            let message = format!("the name `{name}` is taken");
+            let refused =
+                Diagnostic::new(diagnostic::TAKEN_NAME, function.span, message, "its derivative has that name");
+            self.diagnostics.push(refused.help("rename what has it now"));
+        }
+        // Versions of one function that differ behind pointers only.
+        let mut number = 1;
+        let wanted = name.clone();
+        while self.module.functions.iter().any(|other| *other.name == *name) {
+            name = format!("{wanted}_v{number}");
+            number += 1;
+        }
+        name.into()
+    }
+
+    fn report_conflicts(&mut self, function: &Function, activity: &Activity) {
+        for conflict in activity.conflicts() {
+            let constant = &conflict.constant;
+            let span = if conflict.span.is_none() { function.span } else { conflict.span };
+            let is_param = function.params.iter().any(|param| function.locals[*param].name == *constant);
+            let refused = match conflict.named {
+                Some(named) => Diagnostic::new(
+                    diagnostic::MIXED_POINTER,
+                    span,
+                    format!(
+                        "a pointer may mean `{named}`, which has a derivative, and `{constant}`, which is constant"
+                    ),
+                    "in this function",
+                )
+                .help(format!("name `{constant}` too, or choose between two values instead of two pointers")),
+                None => Diagnostic::new(
+                    diagnostic::CONSTANT_MEMORY,
+                    span,
+                    format!("an active value is stored to `{constant}`, which is constant"),
+                    "the derivative would be lost here",
+                )
+                .help(if is_param {
+                    format!("name `{constant}` too")
+                } else {
+                    format!("make `{constant}` a parameter and name it")
+                }),
+            };
+            self.diagnostics.push(refused);
+        }
+    }
+}
+
+impl Pushforward<'_, '_> {
+    /// The body, after the shadows of parameters that become active inside.
+    fn body(&mut self, active: &[LocalId]) -> Block {
+        let function = self.function;
+        let mut body = Block::new();
+        for param in function.params.iter().filter(|param| !active.contains(param)) {
+            let ty = &function.locals[*param].ty;
+            if !ty.is_pointer() && self.activity.has_shadow(self.ctx.primal, *param, ty) {
+                let shadow = self.shadow(*param, ty.clone());
+                body.push(Stmt::new(StmtKind::Declare { local: shadow, init: Some(exprs::zero(ty)) }));
+            }
+        }
+        self.block(&function.body, &mut body);
+        body
+    }
+
+    /// Makes the shadow of a local.
+    fn shadow(&mut self, local: LocalId, ty: Type) -> LocalId {
+        let primal = self.locals[local].name.clone();
+        let name = match self.names.get(&primal) {
+            Some(name) => name.clone(),
+            None => self.free_name(&shadow_name(&primal)),
+        };
+        self.names.insert(primal, name.clone());
+        let storage = self.locals[local].storage;
+        let span = self.locals[local].span;
+        let shadow = self.locals.push(Local { name, ty: ty.clone(), storage, span });
+        self.shadows.insert(local, Place::local(shadow, ty));
+        shadow
+    }
+
+    /// Makes a local whose name no other has.
+    fn fresh(&mut self, wanted: &str, ty: Type) -> LocalId {
+        let name = self.free_name(wanted);
+        self.locals.push(Local { name, ty, storage: Storage::Private, span: Span::NONE })
+    }
+
+    fn free_name(&mut self, wanted: &str) -> Name {
+        let mut name: Name = wanted.into();
+        let mut number = 1;
+        while !self.taken.insert(name.clone()) {
+            name = format!("{wanted}_{number}").into();
+            number += 1;
+        }
+        name
+    }
+
+    fn refuse(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        let refused = Diagnostic::new(diagnostic::NO_DERIVATIVE, span, message, "on an active path");
+        self.ctx.diagnostics.push(refused.help(help));
+    }
+
+    fn carries(&self, ty: &Type) -> bool {
+        carries_float(self.ctx.primal, ty)
+    }
+}
+
+/// The type of a tangent that is a parameter: what refers to the primal refers by pointer to the tangent.
+fn parameter_type(ty: &Type) -> Type {
+    let mut ty = shadow_type(ty);
+    if let Type::Pointer(pointer) = &mut ty {
+        pointer.is_reference = false;
+    }
+    ty
+}

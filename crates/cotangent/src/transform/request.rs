@@ -1,0 +1,76 @@
+//! What is to be differentiated, from the names that the user gave.
+
+use super::differentiable::differentiable_parameters;
+use crate::diagnostic::{self, Diagnostic};
+use crate::ir::{FunctionId, LocalId, Module};
+
+/// What is to be differentiated, and with respect to what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The function.
+    pub function: FunctionId,
+    /// The parameters that are named, in the order named; all others are constant.
+    pub wrt: Vec<LocalId>,
+}
+
+impl Request {
+    /// The request for parameters by name; without names, for all that can be named.
+    ///
+    /// # Errors
+    /// A name that is no parameter's, is given twice, or is of a parameter without a derivative.
+    pub fn new(module: &Module, function: FunctionId, names: Option<&[String]>) -> Result<Request, Vec<Diagnostic>> {
+        let able = differentiable_parameters(module, function);
+        let Some(names) = names else { return Ok(Request { function, wrt: able }) };
+        let known = &module.functions[function];
+        let mut wrt = Vec::new();
+        let mut found = Vec::new();
+        for name in names {
+            let message = match known.params.iter().find(|param| known.local_name(**param) == name) {
+                None => format!("`{}` has no parameter `{name}`", known.name),
+                Some(param) if wrt.contains(param) => format!("`{name}` is named twice"),
+                Some(param) if !able.contains(param) => format!("`{name}` has no floating value and cannot be named"),
+                Some(param) => {
+                    wrt.push(*param);
+                    continue;
+                }
+            };
+            let label = "the parameters of this function";
+            let refused = Diagnostic::new(diagnostic::NOT_DIFFERENTIABLE, known.span, message, label);
+            let name_of = |param: &LocalId| known.local_name(*param);
+            let (can, cannot): (Vec<&LocalId>, Vec<&LocalId>) =
+                known.params.iter().partition(|param| able.contains(param));
+            let list = |params: Vec<&LocalId>| match params.as_slice() {
+                [] => "none".to_owned(),
+                some => some.iter().map(|param| name_of(param)).collect::<Vec<_>>().join(", "),
+            };
+            found.push(refused.help(format!("can be named: {}; cannot: {}", list(can), list(cannot))));
+        }
+        if found.is_empty() { Ok(Request { function, wrt }) } else { Err(found) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+
+    #[test]
+    fn names_are_resolved_or_the_parameters_are_listed() {
+        let module = text::parse("kernel k(n: int, x: const float*, y: float) { }").expect("the text is well-formed");
+        let function = module.function("k").expect("the kernel");
+        let request = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            Request::new(&module, function, Some(&names)).map(|request| request.wrt)
+        };
+        assert_eq!(request(&["y", "x"]), Ok(vec![LocalId(2), LocalId(1)]));
+        let all = Request::new(&module, function, None).expect("a request");
+        assert_eq!(all.wrt, [LocalId(1), LocalId(2)]);
+        let found = request(&["z", "n", "x", "x"]).expect_err("three mistakes");
+        let messages: Vec<&str> = found.iter().map(|found| &*found.message).collect();
+        assert_eq!(
+            messages,
+            ["`k` has no parameter `z`", "`n` has no floating value and cannot be named", "`x` is named twice"]
+        );
+        assert_eq!(found[0].help.as_deref(), Some("can be named: x, y; cannot: n"));
+    }
+}
