@@ -22,6 +22,7 @@ pub fn activity(module: &Module, objects: &Objects<'_>, body: &Block, named: &[L
         Activity { named: named.iter().copied().collect(), varied: BTreeSet::new(), useful: BTreeSet::new() };
     let mut flows = Vec::new();
     walk::each_stmt(body, &mut |stmt| flows.extend(flow(module, objects, &stmt.kind)));
+    let groups = groups(objects, body);
     loop {
         let before = (activity.varied.len(), activity.useful.len());
         for flow in &flows {
@@ -30,6 +31,12 @@ pub fn activity(module: &Module, objects: &Objects<'_>, body: &Block, named: &[L
             }
             if flow.to.as_ref().is_none_or(|to| to.iter().any(|object| activity.is_useful(object))) {
                 activity.useful.extend(flow.from.iter().cloned());
+            }
+        }
+        for group in &groups {
+            if group.iter().any(|object| activity.is_active(object)) {
+                activity.varied.extend(group.iter().cloned());
+                activity.useful.extend(group.iter().cloned());
             }
         }
         if (activity.varied.len(), activity.useful.len()) == before {
@@ -65,6 +72,20 @@ impl Activity {
         let is_named = matches!(object.base, Base::Local(local) if self.named.contains(&local));
         (is_named && !object.path.is_empty()) || object.base == Base::Unknown || self.useful.contains(object)
     }
+}
+
+/// Sets of objects that one pointer may point to: as it has one adjoint pointer, all of a set are active or none.
+fn groups(objects: &Objects<'_>, body: &Block) -> Vec<BTreeSet<Object>> {
+    let mut found = BTreeSet::new();
+    walk::each_expr(body, &mut |expr| {
+        if expr.ty.is_pointer() {
+            let targets = objects.targets(expr);
+            if targets.len() > 1 {
+                found.insert(targets);
+            }
+        }
+    });
+    found.into_iter().collect()
 }
 
 /// Values that flow from objects to objects; to none for what leaves the function.

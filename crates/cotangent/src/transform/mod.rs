@@ -6,6 +6,7 @@ mod forward;
 mod locals;
 mod normalize;
 mod prune;
+mod references;
 mod request;
 mod reverse;
 mod shadow;

@@ -199,7 +199,7 @@ fn settle_block(block: &mut Block) {
                 }
                 block.remove(position);
             }
-            _ if first > position + 1 => {
+            _ if !block[position + 1..first].iter().all(is_zero_of_any) => {
                 let declaration = block.remove(position);
                 block.insert(first - 1, declaration);
             }
@@ -218,6 +218,11 @@ fn drop_dead_clearing(block: &mut Block, declared: usize, local: LocalId) {
             _ => return,
         }
     }
+}
+
+/// Whether a statement declares a zero; such declarations stay in their order.
+fn is_zero_of_any(stmt: &Stmt) -> bool {
+    matches!(&stmt.kind, StmtKind::Declare { init: Some(init), .. } if is_zero(init))
 }
 
 fn is_zero_declaration(stmt: &Stmt, wanted: LocalId) -> bool {

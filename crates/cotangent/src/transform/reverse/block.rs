@@ -11,10 +11,29 @@ use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
 use crate::ir::walk::{self, Node};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
 
+/// The sweeps of a block, in the order in which their parts stand.
+pub(super) struct Sweeps {
+    pub(super) forward: Block,
+    /// The last statement, if it runs both of its sweeps at once.
+    pub(super) joint: Block,
+    /// The declarations of adjoints.
+    pub(super) adjoints: Block,
+    pub(super) reverse: Block,
+}
+
 impl Ctx<'_> {
     /// Both sweeps of a block. `changed` are the objects that later statements of the frame write. A joint block is the
     /// last that its frame runs: an `if` at its end runs both of its sweeps at once.
     pub(super) fn block(&mut self, block: &[Stmt], changed: &BTreeSet<Object>, is_joint: bool) -> Pair {
+        let Sweeps { forward, joint, adjoints, reverse } = self.sweeps(block, changed, is_joint);
+        if is_joint {
+            return Pair { forward: [forward, adjoints, joint].concat(), reverse };
+        }
+        Pair { forward, reverse: [adjoints, reverse].concat() }
+    }
+
+    /// The sweeps of a block in parts.
+    pub(super) fn sweeps(&mut self, block: &[Stmt], changed: &BTreeSet<Object>, is_joint: bool) -> Sweeps {
         let mut changed = changed.clone();
         let mut forward_parts = Vec::new();
         let mut reverse = Block::new();
@@ -27,26 +46,20 @@ impl Ctx<'_> {
             reverse.extend(pair.reverse);
             changed = here;
         }
-        // The last statement, if it runs both of its sweeps at once.
-        let joint_part = if is_joint && !forward_parts.is_empty() { forward_parts.remove(0) } else { Block::new() };
-        let mut forward: Block = forward_parts.into_iter().rev().flatten().collect();
+        let joint = if is_joint && !forward_parts.is_empty() { forward_parts.remove(0) } else { Block::new() };
+        let forward = forward_parts.into_iter().rev().flatten().collect();
         let mut adjoints = Block::new();
         for stmt in block {
             if let StmtKind::Declare { local, .. } = stmt.kind
                 && let Some(Place { kind: PlaceKind::Local(shadow), ty, .. }) = self.shadows.local(local)
                 && carries_floats(self.module, ty)
-                && (mentions(&reverse, *shadow) || mentions(&joint_part, *shadow))
+                && !analysis::uses_memory(self.module, ty)
+                && !self.address_taken.contains(&local)
             {
                 adjoints.push(self.declare_zero(*shadow));
             }
         }
-        if is_joint {
-            forward.extend(adjoints);
-            forward.extend(joint_part);
-            return Pair { forward, reverse };
-        }
-        adjoints.extend(reverse);
-        Pair { forward, reverse: adjoints }
+        Sweeps { forward, joint, adjoints, reverse }
     }
 
     /// `later` are the objects that later statements write, `here` includes this one.
@@ -99,13 +112,16 @@ impl Ctx<'_> {
         }
         if analysis::uses_memory(self.module, &place.ty) {
             let init = init.map(|init| self.shadow_value(init));
-            if let Some(Place { kind: PlaceKind::Local(shadow), .. }) = self.shadow(&place).map(|place| place.clone()) {
-                let ty = &mut self.function.locals[shadow].ty;
-                if let (Type::Pointer(pointer), None) = (ty, &init) {
-                    pointer.is_reference = false;
-                }
+            if let Some(Place { kind: PlaceKind::Local(shadow), .. }) = self.shadow(&place) {
                 pair.forward.push(declare(shadow, init));
             }
+        }
+        // A pointer to the variable's adjoint is made in the forward sweep.
+        if self.address_taken.contains(&local)
+            && !analysis::uses_memory(self.module, &place.ty)
+            && let Some(Place { kind: PlaceKind::Local(shadow), .. }) = self.shadow(&place)
+        {
+            pair.forward.push(self.declare_zero(shadow));
         }
         if let (Some(init), true) = (init, carries_floats(self.module, &place.ty))
             && let Some(shadow) = self.shadow(&place)
@@ -141,7 +157,8 @@ impl Ctx<'_> {
             if let Some(shadow) = self.shadow_pointer(value)
                 && let Some(target) = self.shadow(place)
             {
-                pair.forward.push(assign(target, shadow).at(stmt.span));
+                let ty = target.ty.clone();
+                pair.forward.push(assign(target, Expr { ty, ..shadow }).at(stmt.span));
             }
             return pair;
         }
@@ -261,9 +278,6 @@ impl Ctx<'_> {
             if !mentions(&pair.reverse, *local) {
                 block.push(stmt);
                 continue;
-            }
-            if let Type::Pointer(pointer) = &mut self.function.locals[*local].ty {
-                pointer.is_reference = false;
             }
             outside.push(declare(*local, None).at(stmt.span));
             if let Some(init) = init {

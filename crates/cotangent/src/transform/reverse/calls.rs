@@ -4,7 +4,6 @@ use super::super::locals::declare;
 use super::function::{Ctx, Pair};
 use super::{Pattern, Sharing};
 use crate::analysis::{self, carries_floats};
-use crate::diagnostic::{Diagnostic, MIXED_POINTER};
 use crate::ir::{Block, Expr, ExprKind, FunctionId, Place, Stmt, StmtKind, Type};
 
 impl Ctx<'_> {
@@ -68,13 +67,6 @@ impl Ctx<'_> {
             return Sharing::Constant;
         }
         let private = targets.iter().filter(|object| self.is_private(object)).count();
-        if private != 0 && private != targets.len() {
-            let message = "a pointer may point to memory of the thread and to memory of all threads";
-            self.report(
-                Diagnostic::new(MIXED_POINTER, arg.span, message, "no one kind of addition is right for both")
-                    .help("use two pointers, or two calls"),
-            );
-        }
         if private == 0 { Sharing::Shared } else { Sharing::Private }
     }
 

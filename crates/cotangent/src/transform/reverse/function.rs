@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Pullbacks;
 use super::expr::constant;
-use crate::analysis::{Activity, Object, Objects, carries_floats};
+use crate::analysis::{Activity, Object, Objects, carries_floats, uses_memory};
 use crate::diagnostic::{Diagnostic, MIXED_POINTER, THREADS_ACTIVE, UNKNOWN_POINTER};
 use crate::index::Id;
 use crate::ir::walk;
@@ -98,7 +98,8 @@ impl Ctx<'_> {
     /// The adjoint of an active place. Reports where there is none.
     pub(super) fn shadow(&mut self, place: &Place) -> Option<Place> {
         let objects = self.objects.of_place(place);
-        if !self.has_one_activity(&objects, place.span) {
+        // The shadow of a pointer points to adjoints, and is none itself.
+        if !uses_memory(self.module, &place.ty) && !self.has_one_activity(&objects, place.span) {
             return None;
         }
         self.ensure_shadows(place);
@@ -138,6 +139,15 @@ impl Ctx<'_> {
         let active = objects.iter().filter(|object| self.activity.is_active(object)).count();
         if objects.iter().any(|object| object.base == crate::analysis::Base::Unknown) {
             self.report(unknown_pointer(span));
+            return false;
+        }
+        let private = objects.iter().filter(|object| self.is_private(object)).count();
+        if private != 0 && private != objects.len() {
+            let message = "a pointer may point to memory of the thread and to memory of all threads";
+            self.report(
+                Diagnostic::new(MIXED_POINTER, span, message, "no one kind of addition is right for both")
+                    .help("use two pointers"),
+            );
             return false;
         }
         if active != objects.len() {

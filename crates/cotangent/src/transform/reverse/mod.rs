@@ -21,6 +21,7 @@ use super::Request;
 use super::accumulate::{AdjointParam, accumulate};
 use super::normalize::{Inlining, inline_calls, loops_without_numbers, remove_jumps};
 use super::prune::prune;
+use super::references::references_to_pointers;
 use super::simplify::simplify;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, FunctionId, Module, Name};
@@ -117,7 +118,8 @@ impl Pullbacks {
         Ok(self.add(function, &adjoints))
     }
 
-    fn add(&mut self, function: Function, adjoints: &[AdjointParam]) -> FunctionId {
+    fn add(&mut self, mut function: Function, adjoints: &[AdjointParam]) -> FunctionId {
+        references_to_pointers(&self.output, &mut function);
         let id = self.output.functions.push(function);
         simplify(&mut self.output.functions[id]);
         accumulate(&mut self.output, id, adjoints);

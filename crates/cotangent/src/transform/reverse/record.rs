@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::super::locals::{assign, declare};
 use super::function::Ctx;
-use crate::ir::walk::{self};
-use crate::ir::{Axis, BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
+use crate::ir::walk;
+use crate::ir::{Axis, BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
 
 /// Replaces `Push` and `Pop` by loads and stores, and appends the parameter for the record.
 pub(super) fn lower(ctx: &mut Ctx<'_>) {
@@ -74,8 +74,17 @@ impl Slots {
                     out.push(self.step(BinaryOp::Add));
                 }
                 StmtKind::Pop { into, .. } => {
-                    out.push(self.step(BinaryOp::Subtract));
-                    out.push(assign(into.clone(), Expr::load(self.slot(&into.ty))));
+                    let value = Expr::load(self.slot(&into.ty));
+                    let declared = out.last().and_then(walk::declared_local);
+                    let is_declared = matches!(into.kind, PlaceKind::Local(local) if declared == Some(local));
+                    if let (true, Some(local)) = (is_declared, declared) {
+                        out.pop();
+                        out.push(self.step(BinaryOp::Subtract));
+                        out.push(declare(local, Some(value)));
+                    } else {
+                        out.push(self.step(BinaryOp::Subtract));
+                        out.push(assign(into.clone(), value));
+                    }
                 }
                 _ => out.push(stmt),
             }

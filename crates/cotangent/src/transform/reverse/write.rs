@@ -3,14 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::accumulate::AdjointParam;
-use super::super::locals::{NewLocals, declare, rename};
+use super::super::locals::{NewLocals, rename};
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
-use super::block::mentions;
+use super::block::{Sweeps, mentions};
 use super::expr::constant;
-use super::function::{Ctx, Frame, Pair, address_taken, write_counts};
+use super::function::{Ctx, Frame, address_taken, write_counts};
 use super::stable::Kept;
 use super::{Kind, Pullbacks, Sharing, record};
-use crate::analysis::{self, Base, activity, carries_floats, objects, uses_memory};
+use crate::analysis::{self, Base, activity, objects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NOT_DIFFERENTIABLE};
 use crate::index::{Id, IdVec};
 use crate::ir::{
@@ -179,59 +179,22 @@ impl Ctx<'_> {
             Some((Stmt { kind: StmtKind::Return(Some(value)), .. }, rest)) => (rest, Some(value)),
             _ => (self.primal.body.as_slice(), None),
         };
-        let is_joint = result.is_none();
-        let pair = self.block(body, &BTreeSet::new(), is_joint);
-        let Pair { mut forward, reverse } = pair;
-        let mut before = Block::new();
-        let mut end = Block::new();
+        let (mut before, mut kept) = (Block::new(), Kept::default());
         if let Some(value) = result {
-            if let Kind::Gradient(_) = kind {
-                let kept = self.keep("_value", value.clone(), &mut forward);
-                end.push(Stmt::new(StmtKind::Return(Some(kept))));
-            }
-            let mut kept = Kept::default();
-            match (&seed, &value.ty) {
-                (Some(seed), _) => self.adjoint_of_aggregate(value, seed, &mut before),
-                (None, Type::Float(_)) => self.adjoint(value, constant(1.0, &value.ty), &mut before),
-                (None, _) => self.report(
-                    Diagnostic::new(
-                        NOT_DIFFERENTIABLE,
-                        value.span,
-                        format!("the result of `{}` is not one number", self.primal.name),
-                        "its gradient has no seed",
-                    )
-                    .help("differentiate a function that returns one floating number, or writes its results to memory"),
-                ),
-            }
+            self.adjoint_of_result(value, seed.as_ref(), &mut before);
             self.settle(&mut before, &BTreeSet::new(), &mut kept);
-            forward.extend(kept.declarations);
         }
-        let mut out = Block::new();
-        let used: Vec<&Sum> = sums
-            .iter()
-            .filter(|sum| [&forward, &before, &reverse].iter().any(|block| mentions(block, sum.local)))
-            .collect();
-        if is_joint {
-            out.extend(used.iter().map(|sum| self.declare_zero(sum.local)));
-            out.extend(forward);
-        } else {
-            out.extend(forward);
-            out.extend(used.iter().map(|sum| self.declare_zero(sum.local)));
-            // Adjoints of the body's variables are declared first, and the result adds to them.
-            let declarations = reverse.iter().take_while(|stmt| matches!(stmt.kind, StmtKind::Declare { .. })).count();
-            let mut reverse = reverse;
-            let rest = reverse.split_off(declarations);
-            out.extend(reverse);
-            out.extend(self.missing_declarations(body, &before, &out));
-            out.extend(before);
-            out.extend(rest);
-            return self.with_end(out, &used, end);
+        let is_joint = result.is_none();
+        let Sweeps { mut forward, joint, adjoints, reverse } = self.sweeps(body, &BTreeSet::new(), is_joint);
+        forward.extend(kept.declarations);
+        let mut end = Block::new();
+        if let (Some(value), Kind::Gradient(_)) = (result, kind) {
+            let value = self.keep("_value", value.clone(), &mut forward);
+            end.push(Stmt::new(StmtKind::Return(Some(value))));
         }
-        out.extend(reverse);
-        self.with_end(out, &used, end)
-    }
-
-    fn with_end(&mut self, mut out: Block, used: &[&Sum], end: Block) -> Block {
+        let zeros = sums.iter().map(|sum| self.declare_zero(sum.local)).collect();
+        let mut out = [forward, zeros, adjoints, before, joint, reverse].concat();
+        let used: Vec<&Sum> = sums.iter().filter(|sum| mentions(&out, sum.local)).collect();
         for sum in used {
             let local = Place::local(sum.local, self.function.locals[sum.local].ty.clone());
             for (from, into) in self.leaves(&local).into_iter().zip(self.leaves(&sum.total)) {
@@ -242,20 +205,20 @@ impl Ctx<'_> {
         out
     }
 
-    /// Adjoints that only the result's adjoint mentions.
-    fn missing_declarations(&self, body: &[Stmt], before: &[Stmt], declared: &[Stmt]) -> Block {
-        let mut out = Block::new();
-        for stmt in body {
-            if let StmtKind::Declare { local, .. } = stmt.kind
-                && let Some(Place { kind: crate::ir::PlaceKind::Local(shadow), ty, .. }) = self.shadows.local(local)
-                && carries_floats(self.module, ty)
-                && mentions(before, *shadow)
-                && !declared.iter().any(|stmt| crate::ir::walk::declared_local(stmt) == Some(*shadow))
-            {
-                out.push(declare(*shadow, Some(self.zero(ty))));
-            }
+    fn adjoint_of_result(&mut self, value: &Expr, seed: Option<&Place>, out: &mut Block) {
+        match (seed, &value.ty) {
+            (Some(seed), _) => self.adjoint_of_aggregate(value, seed, out),
+            (None, Type::Float(_)) => self.adjoint(value, constant(1.0, &value.ty), out),
+            (None, _) => self.report(
+                Diagnostic::new(
+                    NOT_DIFFERENTIABLE,
+                    value.span,
+                    format!("the result of `{}` is not one number", self.primal.name),
+                    "its gradient has no seed",
+                )
+                .help("differentiate a function that returns one floating number, or writes its results to memory"),
+            ),
         }
-        out
     }
 }
 

@@ -1,0 +1,81 @@
+//! References that are bound later than they are declared become pointers: C++ has no such references.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use crate::ir::walk::{self, NodeMut};
+use crate::ir::{Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, StmtKind, Type};
+
+/// Makes pointers of the references that a function declares without saying to what.
+pub(super) fn references_to_pointers(module: &Module, function: &mut Function) {
+    let mut unbound: BTreeSet<LocalId> = BTreeSet::new();
+    walk::each_stmt(&function.body, &mut |stmt| {
+        if let StmtKind::Declare { local, init: None } = stmt.kind
+            && function.locals[local].ty.is_reference()
+        {
+            unbound.insert(local);
+        }
+    });
+    for local in &unbound {
+        if let Type::Pointer(pointer) = &mut function.locals[*local].ty {
+            pointer.is_reference = false;
+        }
+    }
+    let mut body = std::mem::take(&mut function.body);
+    let _ = walk::visit_block_mut(&mut body, &mut |node| {
+        match node {
+            NodeMut::Place(place) => {
+                if let PlaceKind::Local(local) = place.kind
+                    && unbound.contains(&local)
+                {
+                    place.ty = function.locals[local].ty.clone();
+                }
+            }
+            NodeMut::Expr(expr) => {
+                if let ExprKind::Load(Place { kind: PlaceKind::Local(local), ty, .. }) = &expr.kind
+                    && unbound.contains(local)
+                {
+                    expr.ty = ty.clone();
+                }
+            }
+            NodeMut::Stmt(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    let _ = walk::visit_block_mut(&mut body, &mut |node| {
+        if let NodeMut::Stmt(stmt) = node {
+            match &mut stmt.kind {
+                StmtKind::Declare { local, init: Some(init) } => fit(init, &function.locals[*local].ty),
+                StmtKind::Assign { place, value } => fit(value, &place.ty.clone()),
+                StmtKind::Call { function: callee, args, .. } => {
+                    let callee = &module.functions[*callee];
+                    for (arg, param) in args.iter_mut().zip(&callee.params) {
+                        fit(arg, &callee.locals[*param].ty);
+                    }
+                }
+                _ => {}
+            }
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    function.body = body;
+}
+
+/// Turns a pointer into a reference to the same, or the other way round, where a type asks for it.
+fn fit(value: &mut Expr, wanted: &Type) {
+    if value.ty.is_reference() == wanted.is_reference() || !value.ty.is_pointer() {
+        return;
+    }
+    match &mut value.kind {
+        ExprKind::AddressOf(_) => {}
+        ExprKind::Select(_, then, otherwise) => {
+            fit(then, wanted);
+            fit(otherwise, wanted);
+        }
+        _ => {
+            let pointed = Place::deref(value.clone());
+            value.kind = ExprKind::AddressOf(pointed);
+        }
+    }
+    value.ty = wanted.unrestricted();
+}
