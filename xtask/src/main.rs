@@ -39,7 +39,7 @@ enum Task {
     /// Damage dumps of Clang, texts of the IR and programs in ten thousand ways each: nothing may panic, hang or take
     /// over 1 GB.
     Mutate,
-    /// Write the pages of the manual that are printed from tables: docs/flags.md.
+    /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md.
     Docs,
     /// Measure what is promised: the speed of printed kernels, and the reading of files.
     Bench,

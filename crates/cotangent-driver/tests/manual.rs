@@ -1,14 +1,22 @@
-//! The manual's page of compiler flags is the one that the table prints. `cargo xtask docs` writes it.
+//! The manual's pages of compiler flags and of functions are those that the tables print. `cargo xtask docs` writes them.
 
 use std::path::Path;
 
 #[test]
 fn the_page_of_flags_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/flags.md");
-    let page = cotangent_driver::flags::page();
+    is_current("docs/flags.md", &cotangent_driver::flags::page());
+}
+
+#[test]
+fn the_page_of_functions_is_current() {
+    is_current("docs/functions.md", &cotangent::rules::page_of_functions());
+}
+
+fn is_current(path: &str, page: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     if std::env::var_os("COTANGENT_BLESS").is_some() {
-        std::fs::write(&path, &page).unwrap();
+        std::fs::write(&file, page).unwrap();
     }
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == page, "docs/flags.md is not what the table prints; run `cargo xtask docs`");
+    let committed = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(committed == page, "{path} is not what the table prints; run `cargo xtask docs`");
 }

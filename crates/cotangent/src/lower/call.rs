@@ -49,6 +49,7 @@ impl<'a> Body<'_, 'a> {
                     | Callee::Identity
                     | Callee::Swap
                     | Callee::SineAndCosine(..)
+                    | Callee::WholeAndRest(_)
                     | Callee::Constant(_)
                     | Callee::CopyAssignment => false,
                 };
@@ -341,6 +342,9 @@ impl<'a> Body<'_, 'a> {
                 Expr::new(ExprKind::Math(name, converted), ty)
             }
             (Callee::MakeVector, _) => Expr::new(ExprKind::Construct(args), ty),
+            (Callee::WholeAndRest(whole), [x, pointer]) => {
+                self.whole_and_rest(node, whole, x.clone(), pointer.clone())?
+            }
             (Callee::LoadThrough, [pointer]) => Expr::load(self.checked_deref(pointer.clone(), node)?),
             (Callee::Identity, [value]) => value.clone(),
             // `std::max(a, b)` is `b` only if `a < b`, `std::min(a, b)` only if `b < a`.
@@ -349,6 +353,18 @@ impl<'a> Body<'_, 'a> {
             _ => return broken(node.span, "a call of an unknown form"),
         };
         Ok(expr.at(node.span))
+    }
+
+    /// Stores the whole part of a number; the rest, which is 0 for infinity.
+    fn whole_and_rest(&mut self, node: &'a Node, whole: &str, x: Expr, pointer: Expr) -> Lowered<Expr> {
+        // Kept, since the whole part may be stored over it.
+        let x = self.keep(x);
+        let whole = Expr::new(ExprKind::Math(whole.into(), vec![x.clone()]), x.ty.clone()).at(node.span);
+        let place = self.checked_deref(pointer, node)?;
+        self.emit(StmtKind::Assign { place, value: whole.clone() });
+        let is_infinite = Expr::new(ExprKind::Math("isinf".into(), vec![x.clone()]), Type::Bool);
+        let zero = super::expr::float_constant(0.0, x.ty.clone());
+        Ok(choose(is_infinite, &zero, &Expr::binary(BinaryOp::Subtract, x, whole)))
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) enum Callee<'a> {
     Swap,
     /// `sincosf(x, s, c)` and its like: the names of the two functions that it computes.
     SineAndCosine(&'static str, &'static str),
+    /// `modff(x, whole)` and `modf`: the name of the function that gives what is stored.
+    WholeAndRest(&'static str),
     /// A constant: `__builtin_inff()`, `std::numeric_limits<float>::max()`.
     Constant(f64),
     /// A barrier, atomic or exchange.
@@ -64,6 +66,10 @@ const SINE_AND_COSINE: &[(&str, &str, &str)] = &[
     ("sincospif", "sinpif", "cospif"),
     ("sincospi", "sinpi", "cospi"),
 ];
+
+/// Functions that store the whole part of a number and return the rest, by the type of the result.
+const WHOLE_AND_REST: &[(&str, &str, &str)] =
+    &[("modff", "float", "truncf"), ("modf", "float", "truncf"), ("modf", "double", "trunc")];
 
 /// Clang's built-in constants, and the limits of `double` and `float`.
 const CONSTANTS: &[(&str, &str, f64)] = &[
@@ -180,6 +186,9 @@ impl<'a> Body<'_, 'a> {
             return Some(Callee::SineAndCosine(sine, cosine));
         }
         let plain = name.strip_prefix("__builtin_").unwrap_or(name);
+        if let Some((.., whole)) = WHOLE_AND_REST.iter().find(|(known, ty, _)| *known == plain && *ty == node.ty()) {
+            return Some(Callee::WholeAndRest(whole));
+        }
         Some(match name {
             "max" if args == 2 && takes_references => Callee::StandardMax,
             "min" if args == 2 && takes_references => Callee::StandardMin,

@@ -14,13 +14,13 @@ pub fn page() -> String {
          Derivatives are computed in the precision of the call. Those of a fast approximation (`__sinf`) are made of \
          fast approximations where there are such. Rounding modes (`_rn`, `_rz`, `_ru`, `_rd`) have no influence on \
          derivatives. At a kink or a jump, where there is no derivative, the one that is given is a convention; the \
-         last column says which. Formulas are as C++ has them, so a comparison with NaN does not hold.\n\n\
+         last column says which. `pi`, `ln2`, `log2e` and their like are constants. Formulas are as C++ has them, so a comparison with NaN does not hold.\n\n\
          `sincos`, `sincospi` and `modf` are read as the functions that give their results.\n",
     );
     for (title, entries) in TABLE {
         let _ = write!(page, "\n## {title}\n\n");
         match entries[0].class {
-            Class::Derivative(..) => page += "| function | derivatives | |\n| --- | --- | --- |\n",
+            Class::Derivative(..) => page += "| function | derivatives | remark |\n| --- | --- | --- |\n",
             Class::Inactive | Class::Refused(_) => page += "| function | why |\n| --- | --- |\n",
         }
         for entry in *entries {
@@ -40,7 +40,7 @@ pub fn page() -> String {
 fn names(entry: &Entry, parameters: &str) -> String {
     let plain = [entry.name, entry.f32, entry.fast].into_iter().chain(entry.also.iter().copied());
     let mut names: Vec<String> = plain.filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    names.extend(entry.rounded.iter().map(|name| format!("{name}_r…")));
+    names.extend(entry.rounded.iter().chain(entry.rounded_f32).map(|name| format!("{name}_r…")));
     if !parameters.is_empty()
         && let Some(first) = names.first_mut()
     {

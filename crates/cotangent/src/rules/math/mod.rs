@@ -21,6 +21,7 @@ use table::{Class, Entry, USUAL_DOMAIN, entries};
 /// What is known about a function's derivative.
 pub struct Rule {
     entry: &'static Entry,
+    is_single: bool,
     is_fast: bool,
     partials: Vec<Partial>,
 }
@@ -73,6 +74,16 @@ impl Rule {
         call.build(formula, &result.ty)
     }
 
+    /// Whether the name is one for `float` alone.
+    pub fn is_single(&self) -> bool {
+        self.is_single
+    }
+
+    /// The function's name in `double`, if it has one.
+    pub fn in_double(&self) -> Option<String> {
+        self.entry.spellings().into_iter().find(|(_, is_single)| !is_single).map(|(name, _)| name)
+    }
+
     /// The parameters of a function with derivatives; else none.
     pub fn parameters(&self) -> Vec<Parameter> {
         let domain = |position| self.entry.domain.get(position).copied().unwrap_or(USUAL_DOMAIN);
@@ -99,9 +110,9 @@ static RULES: LazyLock<BTreeMap<String, Rule>> = LazyLock::new(|| {
     let mut rules = BTreeMap::new();
     for entry in entries() {
         let partials = partials(entry);
-        for name in entry.spellings() {
+        for (name, is_single) in entry.spellings() {
             let is_fast = name == entry.fast;
-            rules.insert(name, Rule { entry, is_fast, partials: partials.clone() });
+            rules.insert(name, Rule { entry, is_single, is_fast, partials: partials.clone() });
         }
     }
     rules

@@ -15,10 +15,12 @@ pub(super) struct Entry {
     pub(super) f32: &'static str,
     /// The fast approximation for `float`. Its derivative is made of fast approximations too.
     pub(super) fast: &'static str,
-    /// Other names.
+    /// Other names, overloaded for both.
     pub(super) also: &'static [&'static str],
     /// Names to which a rounding mode is appended, `_rn` and its like.
     pub(super) rounded: &'static [&'static str],
+    /// Such names for `float` alone.
+    pub(super) rounded_f32: &'static [&'static str],
     /// What is known about the derivative.
     pub(super) class: Class,
     /// What a reader of the manual has to know: the convention at a kink, where the derivative is infinite.
@@ -55,15 +57,35 @@ pub(super) const CONSTANTS: &[(&str, f64)] = &[
 
 const fn rule(name: &'static str, parameters: &'static str, partials: &'static [&'static str]) -> Entry {
     let class = Class::Derivative(parameters, partials);
-    Entry { name, f32: "", fast: "", also: &[], rounded: &[], class, note: "", domain: &[] }
+    Entry { name, f32: "", fast: "", also: &[], rounded: &[], rounded_f32: &[], class, note: "", domain: &[] }
 }
 
 const fn inactive(also: &'static [&'static str], note: &'static str) -> Entry {
-    Entry { name: "", f32: "", fast: "", also, rounded: &[], class: Class::Inactive, note, domain: &[] }
+    Entry {
+        name: "",
+        f32: "",
+        fast: "",
+        also,
+        rounded: &[],
+        rounded_f32: &[],
+        class: Class::Inactive,
+        note,
+        domain: &[],
+    }
 }
 
 const fn refused(also: &'static [&'static str], reason: &'static str) -> Entry {
-    Entry { name: "", f32: "", fast: "", also, rounded: &[], class: Class::Refused(reason), note: "", domain: &[] }
+    Entry {
+        name: "",
+        f32: "",
+        fast: "",
+        also,
+        rounded: &[],
+        rounded_f32: &[],
+        class: Class::Refused(reason),
+        note: "",
+        domain: &[],
+    }
 }
 
 /// Between which numbers derivatives are compared with differences where the entry does not say.
@@ -87,6 +109,11 @@ impl Entry {
 
     const fn rounded(mut self, names: &'static [&'static str]) -> Entry {
         self.rounded = names;
+        self
+    }
+
+    const fn rounded_f32(mut self, names: &'static [&'static str]) -> Entry {
+        self.rounded_f32 = names;
         self
     }
 
@@ -115,12 +142,18 @@ impl Entry {
         self.parameters().iter().position(|(_, is_integer)| *is_integer)
     }
 
-    /// All names.
-    pub(super) fn spellings(&self) -> Vec<String> {
-        let plain = [self.name, self.f32, self.fast].into_iter().chain(self.also.iter().copied());
-        let plain = plain.filter(|name| !name.is_empty()).map(str::to_owned);
-        let modes = |base: &'static str| ["_rn", "_rz", "_ru", "_rd"].map(|mode| format!("{base}{mode}"));
-        plain.chain(self.rounded.iter().flat_map(|base| modes(base))).collect()
+    /// All names, and whether each is for `float` alone. That for `double` is the first, if there is one.
+    pub(super) fn spellings(&self) -> Vec<(String, bool)> {
+        let rounded = |bases: &[&str], is_single| -> Vec<(String, bool)> {
+            let modes = ["_rn", "_rz", "_ru", "_rd"];
+            bases.iter().flat_map(|base| modes.map(|mode| (format!("{base}{mode}"), is_single))).collect()
+        };
+        let both = [self.name].into_iter().chain(self.also.iter().copied()).map(|name| (name.to_owned(), false));
+        let single = [self.f32, self.fast].map(|name| (name.to_owned(), true));
+        let mut names: Vec<(String, bool)> = both.chain(rounded(self.rounded, false)).chain(single).collect();
+        names.extend(rounded(self.rounded_f32, true));
+        names.retain(|(name, _)| !name.is_empty());
+        names
     }
 }
 
@@ -149,17 +182,18 @@ pub(super) const TABLE: &[(&str, &[Entry])] = &[
 ];
 
 const ARITHMETIC: &[Entry] = &[
-    rule("", "a, b", &["1", "1"]).rounded(&["__dadd", "__fadd"]),
-    rule("", "a, b", &["1", "-1"]).rounded(&["__dsub", "__fsub"]),
-    rule("", "a, b", &["b", "a"]).rounded(&["__dmul", "__fmul"]),
+    rule("", "a, b", &["1", "1"]).rounded(&["__dadd"]).rounded_f32(&["__fadd"]),
+    rule("", "a, b", &["1", "-1"]).rounded(&["__dsub"]).rounded_f32(&["__fsub"]),
+    rule("", "a, b", &["b", "a"]).rounded(&["__dmul"]).rounded_f32(&["__fmul"]),
     rule("fdivide", "a, b", &["1 / b", "-y / b"])
         .f32("fdividef")
         .fast("__fdividef")
-        .rounded(&["__ddiv", "__fdiv"])
+        .rounded(&["__ddiv"])
+        .rounded_f32(&["__fdiv"])
         .domain(&[(-3.0, 3.0), (0.2, 3.0)]),
-    rule("", "x", &["-y * y"]).rounded(&["__drcp", "__frcp"]).domain(&[(0.2, 3.0)]),
-    rule("fma", "a, b, c", &["b", "a", "1"]).f32("fmaf").rounded(&["__fma", "__fmaf", "__fmaf_ieee"]),
-    rule("", "x", &["1"]).rounded(&["__double2float"]),
+    rule("", "x", &["-y * y"]).rounded(&["__drcp"]).rounded_f32(&["__frcp"]).domain(&[(0.2, 3.0)]),
+    rule("fma", "a, b, c", &["b", "a", "1"]).f32("fmaf").rounded(&["__fma"]).rounded_f32(&["__fmaf", "__fmaf_ieee"]),
+    rule("", "x", &["1"]).rounded_f32(&["__double2float"]),
     rule("__hadd", "a, b", &["1", "1"]).note("of `__half` and `__nv_bfloat16`; of integers it is the mean, inactive"),
     rule("fmod", "a, b", &["1", "(y - a) / b"]).f32("fmodf").domain(&[(-9.0, 9.0), (0.7, 2.0)]).note(BETWEEN_JUMPS),
     rule("remainder", "a, b", &["1", "(y - a) / b"])
@@ -169,8 +203,13 @@ const ARITHMETIC: &[Entry] = &[
 ];
 
 const POWERS: &[Entry] = &[
-    rule("sqrt", "x", &["0.5 / y"]).f32("sqrtf").rounded(&["__dsqrt", "__fsqrt"]).domain(&[(0.1, 9.0)]).note(INFINITE),
-    rule("rsqrt", "x", &["-0.5 * y * y * y"]).f32("rsqrtf").also(&["__frsqrt_rn"]).domain(&[(0.1, 9.0)]),
+    rule("sqrt", "x", &["0.5 / y"])
+        .f32("sqrtf")
+        .rounded(&["__dsqrt"])
+        .rounded_f32(&["__fsqrt"])
+        .domain(&[(0.1, 9.0)])
+        .note(INFINITE),
+    rule("rsqrt", "x", &["-0.5 * y * y * y"]).f32("rsqrtf").fast("__frsqrt_rn").domain(&[(0.1, 9.0)]),
     rule("cbrt", "x", &["1 / (3 * y * y)"]).f32("cbrtf").domain(&[(-9.0, -0.1)]).note(INFINITE),
     rule("rcbrt", "x", &["-y * y * y * y / 3"]).f32("rcbrtf").domain(&[(-9.0, -0.1)]),
     rule("pow", "a, b", &["b == 0 ? 0 : b * pow(a, b - 1)", "a == 0 ? 0 : y * log(a)"])
@@ -301,7 +340,7 @@ const KINKS: &[Entry] = &[
     rule("copysign", "a, b", &["a == 0 ? 0 : copysign(1, a) * copysign(1, b)", "0"])
         .f32("copysignf")
         .note("in `a`: 0 at `a = 0`"),
-    rule("", "x", &["y == x ? 1 : 0"]).also(&["__saturatef"]).note("1 at the ends 0 and 1"),
+    rule("", "x", &["y == x ? 1 : 0"]).f32("__saturatef").note("1 at the ends 0 and 1"),
 ];
 
 const ROUNDING: &[Entry] = &[
@@ -370,6 +409,9 @@ const INACTIVE: &[Entry] = &[
             "__byte_perm",
             "__clz",
             "__clzll",
+            "__dp2a_hi",
+            "__dp2a_lo",
+            "__dp4a",
             "__ffs",
             "__ffsll",
             "__fns",
