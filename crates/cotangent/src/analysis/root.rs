@@ -32,6 +32,7 @@ pub enum Root {
 /// What is needed to find roots in one function.
 #[derive(Debug)]
 pub struct Roots<'f> {
+    module: &'f Module,
     function: &'f Function,
     locals: &'f Locals<'f>,
     /// Some statement stores a pointer, or a record that may hold one, to memory.
@@ -40,7 +41,7 @@ pub struct Roots<'f> {
 
 impl<'f> Roots<'f> {
     /// Looks at a function once.
-    pub fn new(module: &Module, function: &'f Function, locals: &'f Locals<'f>) -> Roots<'f> {
+    pub fn new(module: &'f Module, function: &'f Function, locals: &'f Locals<'f>) -> Roots<'f> {
         let mut stores_pointers = false;
         walk::each_stmt(&function.body, &mut |stmt| {
             let is_memory = |place: &&Place| !matches!(place.kind, PlaceKind::Local(_));
@@ -51,7 +52,12 @@ impl<'f> Roots<'f> {
                 stores_pointers |= pointees.any(|pointee| may_hold_pointer(module, pointee));
             }
         });
-        Roots { function, locals, stores_pointers }
+        Roots { module, function, locals, stores_pointers }
+    }
+
+    /// Whether a value of this type may be a pointer or hold one.
+    pub fn may_hold_pointer(&self, ty: &Type) -> bool {
+        may_hold_pointer(self.module, ty)
     }
 
     /// The roots of a place: it lies in one of them.
@@ -151,7 +157,6 @@ impl<'f> Roots<'f> {
     }
 }
 
-/// Whether a value of this type may be a pointer or hold one.
 fn may_hold_pointer(module: &Module, ty: &Type) -> bool {
     match ty {
         Type::Pointer(_) | Type::Opaque(_) | Type::Void => true,
