@@ -48,8 +48,11 @@ impl<'f> Roots<'f> {
             let mut stored = stored_places(stmt).into_iter().filter(is_memory);
             stores_pointers |= stored.any(|place| may_hold_pointer(module, &place.ty));
             if let StmtKind::Call { args, .. } = &stmt.kind {
-                let mut pointees = args.iter().filter_map(|arg| arg.ty.pointee());
-                stores_pointers |= pointees.any(|pointee| may_hold_pointer(module, pointee));
+                stores_pointers |= args.iter().any(|arg| {
+                    let is_read_only = matches!(&arg.ty, Type::Pointer(pointer) if pointer.is_const);
+                    let held = arg.ty.pointee().unwrap_or(&arg.ty);
+                    !is_read_only && may_hold_pointer(module, held)
+                });
             }
         });
         Roots { module, function, locals, stores_pointers }

@@ -1,6 +1,6 @@
 //! Which values differ between threads, and which indices do by the threads' coordinates alone.
 
-use super::affine::{Atom, INDEX_BITS, Values};
+use super::affine::{Atom, INDEX_BITS, Operation, Values};
 use super::polynomial::{AtomId, Polynomial};
 use super::region::{Condition, Frame, index_bounds};
 use super::root::Root;
@@ -116,6 +116,8 @@ impl Values<'_> {
             Atom::Loaded { location } => {
                 matches!(location.root, Root::Private(local) if !self.function.params.contains(&local))
             }
+            // A function of nothing may be one of the thread.
+            Atom::Operation { operation: Operation::Math(_), operands } => operands.is_empty(),
             Atom::Widened { .. } | Atom::Operation { .. } => false,
         })
     }

@@ -1,9 +1,11 @@
 //! From module to module: derivatives, and the passes that lead to them and clean up after them.
 
 mod accumulate;
+mod privatize;
 mod shadow;
 
 pub use accumulate::{AdjointParam, accumulate};
+pub use privatize::privatize;
 pub use shadow::{Shadows, shadow_name, shadow_type};
 
 use crate::ir::{FunctionId, LocalId};
