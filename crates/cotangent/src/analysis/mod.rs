@@ -2,10 +2,22 @@
 
 mod activity;
 mod effects;
+pub mod affine;
 pub mod locals;
+pub mod location;
 mod objects;
+pub mod ordering;
+pub mod owner;
+pub mod polynomial;
 pub mod race;
+#[cfg(test)]
+mod race_properties;
+#[cfg(test)]
+mod race_tests;
+pub mod region;
 pub mod root;
+pub mod site;
+pub mod threads;
 
 pub use activity::{Activity, activity, carries_floats};
 pub use effects::{is_pure, uses_memory, written};

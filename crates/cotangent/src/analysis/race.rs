@@ -1,13 +1,18 @@
 //! Which adjoint updates may meet those of other threads.
 //!
-//! Unknown means that they may. The theorems by which they do not are functions of their own;
-//! docs/design/accumulation.md has them together.
+//! Unknown means that they may. The theorems by which they do not are functions of their own, in `private`, `owned`
+//! and `injective` below; docs/design/accumulation.md has them together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::locals::{Locals, locals};
+use super::affine::Values;
+use super::locals::{locals, stored_places};
+use super::ordering::{Ordering, is_without_jumps, ordering};
+use super::owner::{Fact, facts, is_owned};
 use super::root::{Root, Roots};
-use crate::ir::{Function, FunctionId, LocalId, Module, Place, Space, StmtKind, walk};
+use super::site::{Site, Sites, sites};
+use super::threads::{Threads, is_injective};
+use crate::ir::{FunctionId, LocalId, Module, Space, Stmt, StmtKind, Storage, Type, walk};
 
 /// An adjoint parameter of a derivative, and whose adjoint it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,50 +44,123 @@ pub enum Sharing {
 }
 
 /// Decides for each `Accumulate` of a function, in the order of the text.
-pub fn additions(module: &Module, function: FunctionId, adjoints: &[AdjointParam]) -> Vec<Addition> {
-    let function = &module.functions[function];
+pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> Vec<Addition> {
+    let function = &module.functions[id];
     let locals = locals(function);
-    let ctx = Ctx::new(module, function, &locals, adjoints);
-    let mut additions = Vec::new();
-    walk::each_stmt(&function.body, &mut |stmt| {
-        if let StmtKind::Accumulate { place, .. } = &stmt.kind {
-            additions.push(ctx.addition(place));
+    let roots = Roots::new(module, function, &locals);
+    let values = Values::new(module, function, &locals, &roots, written(&roots, &function.body));
+    let sites = sites(&values, function);
+    let facts = match (function.space, ordering(module, id)) {
+        (Space::Kernel, order @ (Ordering::None | Ordering::Barriers)) if is_without_jumps(function) => {
+            facts(&sites, adjoints, order == Ordering::Barriers)
         }
+        (Space::Kernel | Space::Device | Space::Host, _) => Vec::new(),
+    };
+    let plain = plain_memory(&values, &sites, &facts, adjoints);
+    let addition = |site: &Site<'_>| {
+        if function.space == Space::Host || site.roots.iter().all(|root| plain.contains(root)) {
+            Addition::Plain
+        } else if site.roots.contains(&Root::Unknown) {
+            Addition::Atomic(Sharing::UnknownMemory)
+        } else {
+            Addition::Atomic(Sharing::SomeThreads)
+        }
+    };
+    sites.additions.iter().map(addition).collect()
+}
+
+/// The plain stores of a kernel that all threads of a block make to one element, if a block has more than one: a race
+/// of the primal, and an adjoint that would be counted once a thread.
+pub fn stores_of_whole_blocks(module: &Module, id: FunctionId) -> Vec<&Stmt> {
+    let function = &module.functions[id];
+    let locals = locals(function);
+    let roots = Roots::new(module, function, &locals);
+    let values = Values::new(module, function, &locals, &roots, written(&roots, &function.body));
+    let is_kernel = function.space == Space::Kernel;
+    let stores =
+        sites(&values, function).stores.into_iter().filter(|site| is_kernel && values.is_same_for_two_threads(site));
+    stores.map(|site| site.stmt).collect()
+}
+
+/// The memory whose additions are all plain.
+fn plain_memory(values: &Values<'_>, sites: &Sites<'_>, facts: &[Fact], adjoints: &[AdjointParam]) -> BTreeSet<Root> {
+    let mut by_root: BTreeMap<Root, Vec<&Site<'_>>> = BTreeMap::new();
+    for site in &sites.additions {
+        site.roots.iter().for_each(|root| by_root.entry(*root).or_default().push(site));
+    }
+    let given_away = given_away(values);
+    let is_anywhere = by_root.contains_key(&Root::Unknown) || given_away.contains(&Root::Unknown);
+    let is_plain = |root: Root, sites: &[&Site<'_>]| {
+        is_private(root, adjoints)
+            || values.function.space == Space::Kernel
+                && !is_anywhere
+                && !given_away.contains(&root)
+                && is_one_array(values, root, sites, &by_root)
+                && (is_owned(values, sites, facts, Threads::of(root)) || is_injective(values, sites, Threads::of(root)))
+    };
+    by_root.iter().filter(|(root, sites)| is_plain(**root, sites)).map(|(root, _)| *root).collect()
+}
+
+/// *Private memory.* No other thread knows where a thread's own variables are, or holds a pointer that is not shared.
+fn is_private(root: Root, adjoints: &[AdjointParam]) -> bool {
+    match root {
+        Root::Private(_) => true,
+        Root::Param(param) => adjoints.iter().any(|adjoint| adjoint.adjoint == param && !adjoint.is_shared),
+        Root::Behind(_) | Root::Shared(_) | Root::Global(_) | Root::Unknown => false,
+    }
+}
+
+/// Whether all additions to some memory are to one array at known indices, and nothing else there can be the same
+/// memory: of several arrays behind one parameter, or of several pieces of dynamic shared memory, that is not known.
+fn is_one_array(
+    values: &Values<'_>,
+    root: Root,
+    sites: &[&Site<'_>],
+    by_root: &BTreeMap<Root, Vec<&Site<'_>>>,
+) -> bool {
+    let is_dynamic = |root: &Root| matches!(root, Root::Shared(local) if values.function.locals[*local].storage == Storage::DynamicShared);
+    let is_alone = !is_dynamic(&root) || by_root.keys().filter(|root| is_dynamic(root)).count() == 1;
+    let path = sites.first().and_then(|site| Some(site.location.as_ref()?.path.clone()));
+    let is_known = |site: &&Site<'_>| site.location.as_ref().is_some_and(|found| Some(&found.path) == path.as_ref());
+    is_alone && sites.iter().all(is_known)
+}
+
+/// Memory that the function may write.
+fn written(roots: &Roots<'_>, body: &[Stmt]) -> Vec<Root> {
+    let mut written = BTreeSet::new();
+    walk::each_stmt(body, &mut |stmt| {
+        stored_places(stmt).into_iter().for_each(|place| written.extend(roots.place(place)));
+        add_arguments(roots, stmt, &mut written);
     });
-    additions
+    written.into_iter().collect()
 }
 
-struct Ctx<'f> {
-    function: &'f Function,
-    roots: Roots<'f>,
-    /// Whether other threads may hold the same pointer, of adjoint parameters.
-    is_shared: HashMap<LocalId, bool>,
+/// Memory that called functions, or atomics of the primal, may add to.
+fn given_away(values: &Values<'_>) -> BTreeSet<Root> {
+    let mut given = BTreeSet::new();
+    walk::each_stmt(&values.function.body, &mut |stmt| {
+        if let StmtKind::Atomic { place, .. } = &stmt.kind {
+            given.extend(values.roots.place(place));
+        }
+        add_arguments(values.roots, stmt, &mut given);
+    });
+    given
 }
 
-impl<'f> Ctx<'f> {
-    fn new(module: &'f Module, function: &'f Function, locals: &'f Locals<'f>, adjoints: &[AdjointParam]) -> Ctx<'f> {
-        let is_shared = adjoints.iter().map(|param| (param.adjoint, param.is_shared)).collect();
-        Ctx { function, roots: Roots::new(module, function, locals), is_shared }
-    }
-
-    fn addition(&self, place: &Place) -> Addition {
-        let roots = self.roots.place(place);
-        if self.function.space == Space::Host || roots.iter().all(|root| self.is_private(*root)) {
-            return Addition::Plain;
-        }
-        if roots.contains(&Root::Unknown) {
-            return Addition::Atomic(Sharing::UnknownMemory);
-        }
-        Addition::Atomic(Sharing::SomeThreads)
-    }
-
-    /// *Private memory.* No other thread knows where a thread's own variables are, or holds a pointer that is not
-    /// shared.
-    fn is_private(&self, root: Root) -> bool {
-        match root {
-            Root::Private(_) => true,
-            Root::Param(param) => self.is_shared.get(&param) == Some(&false),
-            Root::Behind(_) | Root::Shared(_) | Root::Global(_) | Root::Unknown => false,
+/// Adds what a called function may write. Through pointers that it finds in memory, that may be anything.
+fn add_arguments(roots: &Roots<'_>, stmt: &Stmt, found: &mut BTreeSet<Root>) {
+    let StmtKind::Call { args, .. } = &stmt.kind else { return };
+    for arg in args {
+        if let Type::Pointer(pointer) = &arg.ty {
+            let has_pointers = roots.may_hold_pointer(&pointer.pointee);
+            if !pointer.is_const {
+                found.extend(roots.pointer(arg));
+            }
+            if has_pointers {
+                found.insert(Root::Unknown);
+            }
+        } else if roots.may_hold_pointer(&arg.ty) {
+            found.insert(Root::Unknown);
         }
     }
 }

@@ -32,6 +32,7 @@ pub enum Root {
 /// What is needed to find roots in one function.
 #[derive(Debug)]
 pub struct Roots<'f> {
+    module: &'f Module,
     function: &'f Function,
     locals: &'f Locals<'f>,
     /// Some statement stores a pointer, or a record that may hold one, to memory.
@@ -40,18 +41,26 @@ pub struct Roots<'f> {
 
 impl<'f> Roots<'f> {
     /// Looks at a function once.
-    pub fn new(module: &Module, function: &'f Function, locals: &'f Locals<'f>) -> Roots<'f> {
+    pub fn new(module: &'f Module, function: &'f Function, locals: &'f Locals<'f>) -> Roots<'f> {
         let mut stores_pointers = false;
         walk::each_stmt(&function.body, &mut |stmt| {
             let is_memory = |place: &&Place| !matches!(place.kind, PlaceKind::Local(_));
             let mut stored = stored_places(stmt).into_iter().filter(is_memory);
             stores_pointers |= stored.any(|place| may_hold_pointer(module, &place.ty));
             if let StmtKind::Call { args, .. } = &stmt.kind {
-                let mut pointees = args.iter().filter_map(|arg| arg.ty.pointee());
-                stores_pointers |= pointees.any(|pointee| may_hold_pointer(module, pointee));
+                stores_pointers |= args.iter().any(|arg| {
+                    let is_read_only = matches!(&arg.ty, Type::Pointer(pointer) if pointer.is_const);
+                    let held = arg.ty.pointee().unwrap_or(&arg.ty);
+                    !is_read_only && may_hold_pointer(module, held)
+                });
             }
         });
-        Roots { function, locals, stores_pointers }
+        Roots { module, function, locals, stores_pointers }
+    }
+
+    /// Whether a value of this type may be a pointer or hold one.
+    pub fn may_hold_pointer(&self, ty: &Type) -> bool {
+        may_hold_pointer(self.module, ty)
     }
 
     /// The roots of a place: it lies in one of them.
@@ -151,7 +160,6 @@ impl<'f> Roots<'f> {
     }
 }
 
-/// Whether a value of this type may be a pointer or hold one.
 fn may_hold_pointer(module: &Module, ty: &Type) -> bool {
     match ty {
         Type::Pointer(_) | Type::Opaque(_) | Type::Void => true,

@@ -9,6 +9,7 @@ mod prune;
 mod references;
 mod request;
 mod reverse;
+mod privatize;
 mod shadow;
 mod simplify;
 
@@ -17,4 +18,5 @@ pub use differentiable::differentiable_parameters;
 pub use forward::forward;
 pub use request::Request;
 pub use reverse::reverse;
+pub use privatize::privatize;
 pub use shadow::{Shadows, shadow_name, shadow_type};

@@ -1,0 +1,143 @@
+//! Whether accesses of different threads may be ordered, so that a race-free program may have several threads write
+//! one element.
+
+use std::ops::ControlFlow;
+
+use crate::ir::walk::{self, Part};
+use crate::ir::{BarrierKind, Block, Function, FunctionId, Module, PlaceKind, Stmt, StmtKind, Type};
+
+/// How the threads of a launch may wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Ordering {
+    /// Not at all: no element that a thread writes is touched by another.
+    None,
+    /// By barriers of the function itself, at which all live threads of a block meet.
+    Barriers,
+    /// In ways that are not followed: fences, atomics with results, volatile accesses, barriers in functions that are
+    /// called.
+    Hidden,
+}
+
+/// How the threads that run a function may wait for each other.
+pub fn ordering(module: &Module, function: FunctionId) -> Ordering {
+    let own = own_ordering(&module.functions[function]);
+    let mut reached = callees(&module.functions[function]);
+    let mut next = 0;
+    while next < reached.len() {
+        let callee = &module.functions[reached[next]];
+        if own_ordering(callee) != Ordering::None {
+            return Ordering::Hidden;
+        }
+        let new: Vec<_> = callees(callee).into_iter().filter(|callee| !reached.contains(callee)).collect();
+        reached.extend(new);
+        next += 1;
+    }
+    own
+}
+
+fn callees(function: &Function) -> Vec<FunctionId> {
+    let mut found = Vec::new();
+    walk::each_stmt(&function.body, &mut |stmt| {
+        if let StmtKind::Call { function, .. } = stmt.kind
+            && !found.contains(&function)
+        {
+            found.push(function);
+        }
+    });
+    found
+}
+
+/// The same without what is called.
+fn own_ordering(function: &Function) -> Ordering {
+    let mut ordering = Ordering::None;
+    walk::each_stmt(&function.body, &mut |stmt| ordering = ordering.max(stmt_ordering(stmt)));
+    walk::each_place(&function.body, &mut |place| {
+        if let PlaceKind::Element(pointer, _) = &place.kind
+            && matches!(&pointer.ty, Type::Pointer(pointer) if pointer.is_volatile)
+        {
+            ordering = Ordering::Hidden;
+        }
+    });
+    ordering
+}
+
+/// Whether a block, or one inside it, has a barrier.
+pub fn has_barrier(block: &Block) -> bool {
+    let mut is_found = false;
+    walk::each_stmt(block, &mut |stmt| is_found |= matches!(stmt.kind, StmtKind::Barrier { .. }));
+    is_found
+}
+
+/// Whether no statement jumps: no `break` out of a loop, no `continue`, no `return` but at the end.
+pub fn is_without_jumps(function: &Function) -> bool {
+    let body = match function.body.split_last() {
+        Some((Stmt { kind: StmtKind::Return(_), .. }, rest)) => rest,
+        Some(_) | None => &function.body,
+    };
+    !jumps(body)
+}
+
+fn jumps(block: &[Stmt]) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => true,
+        // Nothing is concluded from what stands in a switch; but it may leave more than the switch.
+        StmtKind::Switch { .. } => {
+            let mut is_found = false;
+            walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| {
+                is_found |= matches!(inner.kind, StmtKind::Continue | StmtKind::Return(_));
+            });
+            is_found
+        }
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => walk::stmt_parts(stmt, &mut |part| match part {
+            Part::Block(inner) if jumps(inner) => ControlFlow::Break(()),
+            Part::Block(_) | Part::Expr(_) | Part::Place(_) => ControlFlow::Continue(()),
+        })
+        .is_break(),
+    })
+}
+
+fn stmt_ordering(stmt: &Stmt) -> Ordering {
+    match &stmt.kind {
+        StmtKind::Barrier { kind, .. } => match kind {
+            BarrierKind::Block
+            | BarrierKind::BlockCount
+            | BarrierKind::BlockAnd
+            | BarrierKind::BlockOr
+            | BarrierKind::Warp => Ordering::Barriers,
+            BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => Ordering::Hidden,
+        },
+        StmtKind::Atomic { into: Some(_), .. } => Ordering::Hidden,
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => Ordering::None,
+    }
+}

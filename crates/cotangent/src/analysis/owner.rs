@@ -1,0 +1,143 @@
+//! What a race-free primal tells: an element that a thread stores plainly belongs to that thread.
+
+use super::affine::{INDEX_BITS, Values};
+use super::location::{Location, Step};
+use super::polynomial::{AtomId, Polynomial};
+use super::race::AdjointParam;
+use super::region::Frame;
+use super::root::Root;
+use super::site::{Site, Sites};
+use super::threads::{Threads, are_within};
+
+/// No two of these threads make any of these stores to the same element.
+#[derive(Debug)]
+pub struct Fact {
+    /// The element.
+    location: Location,
+    /// Of which threads no two do.
+    threads: Threads,
+    /// What stands around each of the stores.
+    stores: Vec<Vec<Frame>>,
+}
+
+/// *The premise.* Two threads that store plainly to one element race, unless a barrier is between them. A kernel in
+/// which they do has no derivative.
+///
+/// A store outside loops that contain barriers runs, for all threads of a block, between the same two of them; threads
+/// of different blocks never wait for each other. Of several stores to the same element that is known only if there
+/// are no barriers at all.
+pub fn facts(sites: &Sites<'_>, adjoints: &[AdjointParam], has_barriers: bool) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = Vec::new();
+    for store in &sites.stores {
+        let tells = |location: &Location| tells(location, sites, adjoints);
+        let Some(location) = store.location.clone().filter(tells) else { continue };
+        if store.frames.iter().any(Frame::hides_order) {
+            continue;
+        }
+        let same = facts.iter_mut().find(|fact| !has_barriers && fact.location == location);
+        match same {
+            Some(fact) => fact.stores.push(store.frames.clone()),
+            None => {
+                let threads = Threads::of(location.root);
+                facts.push(Fact { location, threads, stores: vec![store.frames.clone()] });
+            }
+        }
+    }
+    facts
+}
+
+/// Whether a store there is one of the primal's to memory that threads share, and to the whole of what its index tells.
+/// What is added to is an adjoint; several threads may clear it.
+fn tells(location: &Location, sites: &Sites<'_>, adjoints: &[AdjointParam]) -> bool {
+    let is_param = |local| adjoints.iter().any(|param| param.adjoint == local);
+    let is_added_to = sites.additions.iter().any(|site| site.roots.contains(&location.root));
+    let is_primal_memory = !is_added_to
+        && match location.root {
+            Root::Param(param) | Root::Behind(param) => !is_param(param),
+            Root::Shared(_) | Root::Global(_) => true,
+            Root::Private(_) | Root::Unknown => false,
+        };
+    is_primal_memory && !location.tail.contains(&Step::Somewhere)
+}
+
+/// *The owner's elements.* If every addition runs only when a store of one fact does, and its index determines that
+/// store's index `e`, then two threads that add to one element have stored to one, and are the same thread.
+///
+/// It determines `e` if it is `s*b + o`, with one `s` for all additions, offsets that differ by less than `s`, and a
+/// base `b` that determines `e`: see `bases`. If `e` does not vary at all, then only one thread makes the store, and
+/// the index does not matter.
+pub fn is_owned(values: &Values<'_>, sites: &[&Site<'_>], facts: &[Fact], threads: Threads) -> bool {
+    facts.iter().filter(|fact| fact.threads >= threads).any(|fact| {
+        let Some(indices) = sites.iter().map(|site| owner_index(values, site, fact)).collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        if indices.iter().all(|index| !values.varies(index, fact.threads)) {
+            return true;
+        }
+        let bases: Vec<_> = indices.iter().map(|index| bases(values, index, fact.threads)).collect();
+        let ways = bases.iter().map(Vec::len).min().unwrap_or(0);
+        (0..ways).any(|way| {
+            let parts = sites.iter().zip(&bases).map(|(site, bases)| stride(values, site, &bases[way], fact.threads));
+            let Some(parts) = parts.collect::<Option<Vec<_>>>() else { return false };
+            let (strides, offsets): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+            strides.windows(2).all(|pair| pair[0] == pair[1])
+                && strides.first().is_some_and(|stride| are_within(stride, &offsets))
+        })
+    })
+}
+
+/// The index of a store of the fact, in terms of the counters around an addition that runs only when it does.
+fn owner_index(values: &Values<'_>, site: &Site<'_>, fact: &Fact) -> Option<Polynomial> {
+    fact.stores.iter().find_map(|frames| {
+        let counters = values.reached_with(frames, &site.frames)?;
+        values.renamed(&fact.location.index, &counters)
+    })
+}
+
+/// The stride and the bounds of the offset of an index over a base.
+fn stride(
+    values: &Values<'_>,
+    site: &Site<'_>,
+    base: &Polynomial,
+    threads: Threads,
+) -> Option<(Polynomial, [Polynomial; 2])> {
+    let (stride, offset) = site.location.as_ref()?.index.divided(base)?;
+    if values.varies(&stride, threads) {
+        return None;
+    }
+    Some((stride, values.offset_bounds(&offset, &site.frames, threads)?))
+}
+
+/// Values that determine an index: two threads, or two iterations, in which one of them is equal have equal indices.
+///
+/// The index itself is one. If all that varies in it is one atom, that atom is; and so is all that varies in what the
+/// atom is computed from, if that is one value again: `perm[i / 2]` is determined by `i`.
+fn bases(values: &Values<'_>, index: &Polynomial, threads: Threads) -> Vec<Polynomial> {
+    let mut bases = vec![index.clone()];
+    let mut determining = vec![index.clone()];
+    while let Some((atom, bits)) = only_varying(values, &determining, threads) {
+        bases.extend(as_indices(values, Polynomial::atom(atom, bits)));
+        determining = values.parts(&values.atom_of(atom));
+        determining.retain(|part| values.varies(part, threads));
+        if let [one] = determining.as_slice() {
+            bases.extend(as_indices(values, one.clone()));
+        }
+    }
+    bases
+}
+
+/// The one atom of some values that varies, and its bits.
+fn only_varying(values: &Values<'_>, among: &[Polynomial], threads: Threads) -> Option<(AtomId, u32)> {
+    let all = among.iter().flat_map(|value| value.atoms().map(|atom| (atom, value.bits)));
+    let mut varying = all.filter(|&(atom, bits)| values.varies(&Polynomial::atom(atom, bits), threads));
+    let first = varying.next()?;
+    varying.all(|other| other == first).then_some(first)
+}
+
+/// A value as it may occur in an index.
+fn as_indices(values: &Values<'_>, value: Polynomial) -> Vec<Polynomial> {
+    if value.bits == INDEX_BITS {
+        return vec![value];
+    }
+    [true, false].map(|is_signed| values.widen(value.clone(), is_signed, INDEX_BITS)).into()
+}

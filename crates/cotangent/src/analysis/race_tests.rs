@@ -1,0 +1,262 @@
+//! Tests of the proofs, each where it holds and where it just does not.
+
+use super::race::{Addition, AdjointParam, additions, stores_of_whole_blocks};
+use crate::ir::{FunctionId, LocalId, Module, text, validate};
+
+fn parse(text: &str) -> Module {
+    let module = text::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(validate(&module), Ok(()), "{text}");
+    module
+}
+
+/// One letter for each accumulation: plain or atomic. A parameter `d_x` is the adjoint of `x`, or of the first.
+pub(super) fn decide(module: &Module) -> String {
+    let id = FunctionId(u32::try_from(module.functions.len() - 1).expect("few functions"));
+    let function = &module.functions[id];
+    let named = |name: &str| function.params.iter().copied().find(|param| function.local_name(*param) == name);
+    let adjoint = |&param: &LocalId| {
+        let primal = named(function.local_name(param).strip_prefix("d_")?).unwrap_or(LocalId(0));
+        Some(AdjointParam { adjoint: param, primal, is_shared: true })
+    };
+    let adjoints: Vec<_> = function.params.iter().filter_map(adjoint).collect();
+    let letter = |addition: &Addition| if *addition == Addition::Plain { 'p' } else { 'a' };
+    additions(module, id, &adjoints).iter().map(letter).collect()
+}
+
+const PARAMS: &str = "x: const float*, y: float*, d_x: float*, d_y: float*, n: int, m: int, idx: const int*";
+const ID: &str = "let i: int = (((blockIdx.x * blockDim.x) + threadIdx.x) as int);";
+
+/// The decisions for a kernel with these statements.
+fn kernel(body: &str) -> String {
+    decide(&parse(&format!("kernel k({PARAMS}) {{ {ID} {body} }}")))
+}
+
+#[test]
+fn an_element_that_is_stored_belongs_to_its_thread() {
+    assert_eq!(kernel("if (i < n) { y[i] = x[i]; } if (i < n) { d_x[i] += 1.0f; }"), "p");
+    assert_eq!(kernel("if (i < n) { y[i] = x[i]; d_x[i] += 1.0f; }"), "p");
+    assert_eq!(kernel("y[i] = x[i]; if (i < n) { d_x[i] += 1.0f; }"), "p");
+    // Without the store, nothing tells that a block has one row.
+    assert_eq!(kernel("if (i < n) { d_x[i] += 1.0f; }"), "a");
+    // The index is computed anew, under another name.
+    let again = "let j: int = (((threadIdx.x + (blockDim.x * blockIdx.x))) as int);";
+    assert_eq!(kernel(&format!("y[i] = x[i]; {again} d_x[j] += 1.0f;")), "p");
+}
+
+#[test]
+fn only_threads_that_store_own() {
+    assert_eq!(kernel("if (i < n) { y[i] = x[i]; } if (i < m) { d_x[i] += 1.0f; }"), "a");
+    assert_eq!(kernel("if (i < n) { y[i] = x[i]; } else { d_x[i] += 1.0f; }"), "a");
+    assert_eq!(kernel("if (i < n) { y[i] = x[i]; } else { y[i] = 0.0f; } d_x[i] += 1.0f;"), "a");
+    assert_eq!(
+        kernel(
+            "if (i < n) { y[i] = x[i]; } else { y[i] = 0.0f; } if (n <= i) { d_x[i] += 1.0f; } else { d_x[i] += 1.0f; }"
+        ),
+        "pp"
+    );
+    assert_eq!(kernel("if (!(i >= n) && (m > i)) { y[i] = x[i]; } if ((i < m) && (i < n)) { d_x[i] += 1.0f; }"), "p");
+    // A condition that may have changed in between.
+    assert_eq!(kernel("let k: int = n; if (i < k) { y[i] = x[i]; } k = m; if (i < k) { d_x[i] += 1.0f; }"), "a");
+    assert_eq!(kernel("if (x[i] > 0.0f) { y[i] = x[i]; } if (x[i] > 0.0f) { d_x[i] += 1.0f; }"), "p");
+    assert_eq!(kernel("if (y[i] > 0.0f) { y[i] = x[i]; } if (y[i] > 0.0f) { d_x[i] += 1.0f; }"), "a");
+    assert_eq!(kernel("let c: bool = (y[i] > 0.0f); if c { y[i] = x[i]; } if c { d_x[i] += 1.0f; }"), "p");
+}
+
+#[test]
+fn all_additions_to_an_array_must_fit_together() {
+    assert_eq!(kernel("y[i] = x[i]; d_x[i] += 1.0f; d_x[(i + 1)] += 1.0f;"), "aa");
+    assert_eq!(kernel("y[i] = x[i]; d_x[(i + 1)] += 1.0f; d_x[(i + 1)] += 1.0f;"), "pp");
+    assert_eq!(kernel("y[i] = x[i]; d_x[(i + n)] += 1.0f;"), "p");
+    assert_eq!(kernel("y[i] = x[i]; d_x[(i + n)] += 1.0f; d_x[i] += 1.0f;"), "aa");
+    let three = |stride| format!("y[i] = x[i]; d_x[({stride} * i)] += 1.0f; d_x[(({stride} * i) + 2)] += 1.0f;");
+    assert_eq!(kernel(&three(3)), "pp");
+    assert_eq!(kernel(&three(2)), "aa");
+    assert_eq!(kernel(&three(-3)), "pp");
+    assert_eq!(kernel("y[i] = x[i]; d_x[i] += 1.0f; d_x[(2 * i)] += 1.0f;"), "aa");
+    // One that is not understood spoils the others; other arrays stay as they are.
+    assert_eq!(kernel("y[i] = x[i]; d_x[i] += 1.0f; d_x[idx[i]] += 1.0f; d_y[i] += 1.0f;"), "aap");
+}
+
+#[test]
+fn what_determines_the_stored_index_is_owned() {
+    assert_eq!(kernel("y[(2 * i)] = x[i]; d_x[i] += 1.0f;"), "p");
+    assert_eq!(kernel("y[idx[i]] = x[i]; d_x[i] += 1.0f;"), "p");
+    assert_eq!(kernel("y[(i / 2)] = x[i]; d_x[i] += 1.0f;"), "p");
+    // But not the other way round.
+    assert_eq!(kernel("y[i] = x[i]; d_x[(i / 2)] += 1.0f;"), "a");
+    assert_eq!(kernel("y[i] = x[i]; d_x[idx[i]] += 1.0f;"), "a");
+    assert_eq!(kernel("y[(i + (threadIdx.y as int))] = x[i]; d_x[i] += 1.0f;"), "a");
+    // A constant index: one thread alone stores.
+    assert_eq!(kernel("if (i == 0) { y[0] = x[0]; d_x[n] += 1.0f; d_x[m] += 1.0f; }"), "pp");
+    assert_eq!(kernel("if (i == 0) { y[0] = x[0]; } d_x[n] += 1.0f;"), "a");
+    assert_eq!(kernel("if (i < n) { y[(blockIdx.x as int)] = 0.0f; d_x[(blockIdx.x as int)] += 1.0f; }"), "p");
+}
+
+#[test]
+fn pointers_are_followed() {
+    assert_eq!(
+        kernel("y[i] = x[i]; let p: float* = (d_x + (3 * i)); p[0] += 1.0f; p[2] += 1.0f; d_x[((3 * i) + 1)] += 1.0f;"),
+        "ppp"
+    );
+    assert_eq!(kernel("y[i] = x[i]; let p: float* = (d_x + (3 * i)); p[0] += 1.0f; p[3] += 1.0f;"), "aa");
+    assert_eq!(kernel("let p: float* = d_x; if (i < n) { p = d_y; } y[i] = x[i]; p[i] += 1.0f;"), "a");
+    assert_eq!(kernel("let t: float = 0.0f; let p: float* = &t; p[0] += 1.0f; t += 1.0f;"), "pp");
+    assert_eq!(kernel("let t: float = 0.0f; let p: float* = &t; if (i < n) { p = d_x; } *p += 1.0f;"), "a");
+    // A pointer of another type may be to part of two elements.
+    assert_eq!(kernel("y[i] = x[i]; let p: float* = ((d_x as double*) as float*); p[i] += 1.0f;"), "a");
+}
+
+#[test]
+fn wrapping_is_not_forgotten() {
+    let unsigned = "let u: unsigned int = ((blockIdx.x * blockDim.x) + threadIdx.x); y[u] = x[u];";
+    assert_eq!(kernel(&format!("{unsigned} d_x[u] += 1.0f;")), "p");
+    assert_eq!(kernel(&format!("{unsigned} d_x[(3u * u)] += 1.0f;")), "a");
+    assert_eq!(kernel(&format!("{unsigned} d_x[(3ul * (u as unsigned long))] += 1.0f;")), "p");
+    assert_eq!(kernel("y[i] = x[i]; d_x[((i as char) as int)] += 1.0f;"), "a");
+    assert_eq!(kernel("y[((i as char) as int)] = x[i]; d_x[i] += 1.0f;"), "p");
+}
+
+#[test]
+fn loops_are_matched_with_their_mirror_images() {
+    let forward = "for j: int = 0; j < m; j += 1 { y[((i * m) + j)] = x[i]; }";
+    let add = "d_x[((i * m) + k)] += 1.0f;";
+    assert_eq!(kernel(&format!("{forward} for k: int = (m - 1); k >= 0; k -= 1 {{ {add} }}")), "p");
+    assert_eq!(kernel(&format!("{forward} for k: int = 0; k < m; k += 1 {{ {add} }}")), "p");
+    assert_eq!(kernel(&format!("{forward} for k: int = m; k >= 0; k -= 1 {{ {add} }}")), "a");
+    assert_eq!(kernel(&format!("{forward} for k: int = 0; k <= m; k += 1 {{ {add} }}")), "a");
+    // A loop that may not run owns nothing outside.
+    assert_eq!(kernel("for j: int = 0; j < m; j += 1 { y[i] = x[i]; } d_x[i] += 1.0f;"), "a");
+    assert_eq!(
+        kernel("for j: int = 0; j < m; j += 1 { y[i] = x[i]; } for k: int = 0; k < m; k += 1 { d_x[i] += 1.0f; }"),
+        "p"
+    );
+}
+
+#[test]
+fn grid_strides_are_matched() {
+    let stride = "let s: int = ((gridDim.x * blockDim.x) as int);";
+    let forward = "for j: int = i; j < n; j += s { y[j] = x[j]; }";
+    let back = "for k: int = (i + (((((n - i) + s) - 1) / s) - 1)); k >= i; k -= s { d_x[k] += 1.0f; }";
+    assert_eq!(kernel(&format!("{stride} {forward} {back}")), "a");
+    let back = "for k: int = (i + ((((((n - i) + s) - 1) / s) - 1) * s)); k >= i; k -= s { d_x[k] += 1.0f; }";
+    assert_eq!(kernel(&format!("{stride} {forward} {back}")), "p");
+    let same = "for k: int = i; k < n; k += s { d_x[k] += 1.0f; d_y[k] += 1.0f; }";
+    assert_eq!(kernel(&format!("{stride} {forward} {same}")), "pp");
+    let other = "for k: int = i; k < n; k += 1 { d_x[k] += 1.0f; }";
+    assert_eq!(kernel(&format!("{stride} {forward} {other}")), "a");
+}
+
+#[test]
+fn rows_of_an_owner_are_owned() {
+    let row = |bound| format!("y[i] = x[i]; for k: int = 0; k < {bound}; k += 1 {{ d_x[((i * m) + k)] += 1.0f; }}");
+    assert_eq!(kernel(&row("m")), "p");
+    assert_eq!(kernel(&row("n")), "a");
+    assert_eq!(kernel(&row("(m + 1)")), "a");
+    assert_eq!(kernel("y[i] = x[i]; for k: int = 0; k < 8; k += 1 { d_x[((i * 8) + k)] += 1.0f; }"), "p");
+    assert_eq!(kernel("y[i] = x[i]; for k: int = 0; k < 9; k += 1 { d_x[((i * 8) + k)] += 1.0f; }"), "a");
+    assert_eq!(kernel("y[i] = x[i]; for k: int = 7; k >= 0; k -= 1 { d_x[((i * 8) + k)] += 1.0f; }"), "p");
+    // A column is every thread's.
+    assert_eq!(kernel("y[i] = x[i]; for k: int = 0; k < m; k += 1 { d_x[k] += 1.0f; }"), "a");
+}
+
+#[test]
+fn barriers_end_what_a_store_tells() {
+    assert_eq!(kernel("y[i] = x[i]; barrier block; d_x[i] += 1.0f;"), "p");
+    let in_loop = |barrier| {
+        format!(
+            "for j: int = 0; j < m; j += 1 {{ y[i] = x[i]; {barrier} }} for k: int = 0; k < m; k += 1 {{ d_x[i] += 1.0f; }}"
+        )
+    };
+    assert_eq!(kernel(&in_loop("")), "p");
+    assert_eq!(kernel(&in_loop("barrier block;")), "a");
+    let branches = |barrier| {
+        format!(
+            "if (i < n) {{ y[i] = 0.0f; }} {barrier} if (n <= i) {{ y[i] = 1.0f; }} if (i < n) {{ d_x[i] += 1.0f; }} else {{ d_x[i] += 1.0f; }}"
+        )
+    };
+    assert_eq!(kernel(&branches("")), "pp");
+    assert_eq!(kernel(&branches("barrier block;")), "aa");
+    assert_eq!(kernel("y[i] = x[i]; barrier fence; d_x[i] += 1.0f;"), "a");
+    assert_eq!(kernel("y[i] = x[i]; if (i < n) { return; } d_x[i] += 1.0f;"), "a");
+}
+
+#[test]
+fn shared_memory_is_of_one_block() {
+    let shared = "let shared t: float[256]; let shared d_t: float[256]; let j: int = (threadIdx.x as int);";
+    assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_t[j] += 1.0f;")), "p");
+    // What tells threads of a block apart does not tell those of the grid apart.
+    assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_x[j] += 1.0f;")), "a");
+    // The adjoint's own stores tell nothing.
+    assert_eq!(kernel(&format!("{shared} d_t[j] = 0.0f; d_t[j] += 1.0f;")), "a");
+    assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_t[0] += 1.0f;")), "a");
+}
+
+#[test]
+fn fields_are_parts_of_elements() {
+    let records = "record V { x: float, y: float } record A { v: float[4] }";
+    let decide = |body: &str| {
+        decide(&parse(&format!(
+            "{records} kernel k(p: const V*, q: V*, a: A*, d_p: V*, s: float[4]*, d_s: float[4]*, n: int) {{ {ID} {body} }}"
+        )))
+    };
+    assert_eq!(decide("q[i].x = p[i].x; d_p[i].x += 1.0f; d_p[i].y += 1.0f;"), "pp");
+    assert_eq!(decide("q[i].x = p[i].x; d_p[i].x += 1.0f; d_p[(i + 1)].y += 1.0f;"), "aa");
+    assert_eq!(decide("a[0].v[i] = 0.0f; d_p[0].x += 1.0f;"), "a");
+    assert_eq!(decide("a[i].v[2] = 0.0f; d_p[i].x += 1.0f;"), "p");
+    assert_eq!(decide("s[i][1] = 0.0f; d_s[i][1] += 1.0f; d_s[i][3] += 1.0f;"), "pp");
+    assert_eq!(decide("s[i][1] = 0.0f; d_s[i][1] += 1.0f; d_s[i][5] += 1.0f;"), "aa");
+}
+
+#[test]
+fn pointers_in_records_are_arrays_of_their_parameter() {
+    let records = "record S { a: float*, b: float*, n: int }";
+    let decide =
+        |body: &str| decide(&parse(&format!("{records} kernel k(s: S, d_s: S*, y: float*) {{ {ID} {body} }}")));
+    assert_eq!(decide("if (i < s.n) { y[i] = s.a[i]; } if (i < s.n) { d_s->a[i] += 1.0f; }"), "p");
+    assert_eq!(decide("if (i < s.n) { y[i] = s.a[i]; d_s->a[i] += 1.0f; d_s->b[i] += 1.0f; }"), "aa");
+    assert_eq!(decide("y[i] = s.a[i]; d_s->a = y; d_s->a[i] += 1.0f;"), "a");
+}
+
+#[test]
+fn calls_may_add_too() {
+    let callee = "device f(p: float*, q: const float*) { *p = *q; }";
+    let decide = |body: &str| decide(&parse(&format!("{callee} kernel k({PARAMS}) {{ {ID} {body} }}")));
+    assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; call f(d_y, x);"), "p");
+    assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; call f(d_x, x);"), "a");
+}
+
+#[test]
+fn device_functions_know_nothing_about_their_pointers() {
+    let device = parse(&format!("device k({PARAMS}) {{ y[0] = 1.0f; d_x[0] += 1.0f; }}"));
+    assert_eq!(decide(&device), "a");
+    let host = parse(&format!("host k({PARAMS}) {{ d_x[0] += 1.0f; }}"));
+    assert_eq!(decide(&host), "p");
+}
+
+#[test]
+fn coordinates_are_digits() {
+    let long = |name: &str| format!("({name} as unsigned long)");
+    let [tx, ty, tz] = ["threadIdx.x", "threadIdx.y", "threadIdx.z"].map(long);
+    let [bx, by, bz] = ["blockIdx.x", "blockIdx.y", "blockIdx.z"].map(long);
+    let [nx, ny, nz] = ["blockDim.x", "blockDim.y", "blockDim.z"].map(long);
+    let [gx, gy] = ["gridDim.x", "gridDim.y"].map(long);
+    let block = format!("({bx} + ({gx} * ({by} + ({gy} * {bz}))))");
+    let thread = |block: &str| format!("({tx} + ({nx} * ({ty} + ({ny} * ({tz} + ({nz} * {block}))))))");
+    assert_eq!(kernel(&format!("d_x[{}] += 1.0f;", thread(&block))), "p");
+    assert_eq!(kernel(&format!("d_x[{}] += 1.0f;", thread(&bx))), "a");
+    let element = |offset: &str| format!("d_x[((4ul * {}) + {offset})] += 1.0f;", thread(&block));
+    assert_eq!(kernel(&format!("{}{}", element("0ul"), element("3ul"))), "pp");
+    assert_eq!(kernel(&format!("{}{}", element("0ul"), element("4ul"))), "aa");
+}
+
+#[test]
+fn stores_of_whole_blocks_are_found() {
+    let found = |body: &str| {
+        let module = parse(&format!("kernel k({PARAMS}) {{ {ID} {body} }}"));
+        stores_of_whole_blocks(&module, FunctionId(0)).len()
+    };
+    assert_eq!(found("y[blockIdx.x] = 1.0f;"), 1);
+    assert_eq!(found("if (n < m) { y[blockIdx.x] = 1.0f; }"), 1);
+    assert_eq!(found("if (threadIdx.x == 0u) { y[blockIdx.x] = 1.0f; }"), 0);
+    assert_eq!(found("y[i] = 1.0f;"), 0);
+}

@@ -1,0 +1,298 @@
+//! When a statement runs: the branches and loops around it, and when one statement runs only if another does.
+
+use super::affine::{Atom, Operation, Values};
+use super::polynomial::Polynomial;
+use crate::ir::{BinaryOp, Expr, ExprKind, For, IntKind, LocalId, Place, PlaceKind, Type, UnaryOp};
+
+/// Counters of loops around one statement, each with the counter of a loop around another that has the same values.
+pub type Counters = Vec<(LocalId, LocalId)>;
+
+/// What stands around a statement.
+#[derive(Clone, Debug)]
+pub enum Frame {
+    /// A branch. `number` tells statements apart.
+    Branch { number: usize, is_then: bool, conditions: Vec<Option<Condition>> },
+    /// A counted loop, and the values that its counter takes if they are known.
+    Count { number: usize, counter: LocalId, range: Option<Range>, has_barrier: bool },
+    /// A loop of which nothing is known, or a switch.
+    Other { number: usize, is_switch: bool, has_barrier: bool },
+}
+
+/// Something that holds, in terms of values that do not change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// A comparison of integers of one type, `left < right` and so on; greater-than is turned around.
+    Compare { op: Comparison, is_signed: bool, left: Polynomial, right: Polynomial },
+    /// A truth value.
+    Truth { value: Polynomial, is_true: bool },
+}
+
+/// Comparisons of integers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// `<`.
+    Less,
+    /// `<=`.
+    LessEqual,
+    /// `==`.
+    Equal,
+    /// `!=`.
+    NotEqual,
+}
+
+/// The values that a counter takes: `from`, and on by `by` as long as the test holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Range {
+    kind: IntKind,
+    from: Polynomial,
+    test: BinaryOp,
+    /// What the counter is compared with has its type.
+    to: Polynomial,
+    step: BinaryOp,
+    by: Polynomial,
+    /// `from` and `to` as indices.
+    wide: Option<[Polynomial; 2]>,
+}
+
+impl Frame {
+    /// Whether what is inside may run in more than one phase between barriers, or be jumped over.
+    pub fn hides_order(&self) -> bool {
+        match self {
+            Frame::Branch { .. } => false,
+            Frame::Count { has_barrier, .. } => *has_barrier,
+            Frame::Other { is_switch, has_barrier, .. } => *is_switch || *has_barrier,
+        }
+    }
+
+    fn number(&self) -> usize {
+        match self {
+            Frame::Branch { number, .. } | Frame::Count { number, .. } | Frame::Other { number, .. } => *number,
+        }
+    }
+}
+
+impl Values<'_> {
+    /// The conditions under which an expression is true or false. One that is not known is `None`.
+    pub fn conditions(&self, expr: &Expr, is_true: bool) -> Vec<Option<Condition>> {
+        match &expr.kind {
+            ExprKind::Bool(value) if *value == is_true => Vec::new(),
+            ExprKind::Unary(UnaryOp::Not, operand) => self.conditions(operand, !is_true),
+            ExprKind::Binary(BinaryOp::And, left, right) if is_true => self.both(left, right, true),
+            ExprKind::Binary(BinaryOp::Or, left, right) if !is_true => self.both(left, right, false),
+            ExprKind::Binary(op, left, right) if op.is_comparison() && matches!(left.ty, Type::Int(_)) => {
+                vec![self.comparison(*op, left, right, is_true)]
+            }
+            ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
+                if let Some(init) = self.locals[*local].constant() {
+                    let conditions = self.conditions(init, is_true);
+                    if conditions.iter().all(Option::is_some) {
+                        return conditions;
+                    }
+                }
+                vec![self.value(expr).map(|value| Condition::Truth { value, is_true })]
+            }
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::Load(_)
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => vec![self.value(expr).map(|value| Condition::Truth { value, is_true })],
+        }
+    }
+
+    fn both(&self, left: &Expr, right: &Expr, is_true: bool) -> Vec<Option<Condition>> {
+        let mut conditions = self.conditions(left, is_true);
+        conditions.extend(self.conditions(right, is_true));
+        conditions
+    }
+
+    fn comparison(&self, op: BinaryOp, left: &Expr, right: &Expr, is_true: bool) -> Option<Condition> {
+        let Type::Int(kind) = left.ty else { return None };
+        let (left, right) = (self.value(left)?, self.value(right)?);
+        // The comparison, whether its sides are exchanged, and the same of its negation.
+        let [positive, negative] = match op {
+            BinaryOp::Less => [(Comparison::Less, false), (Comparison::LessEqual, true)],
+            BinaryOp::GreaterEqual => [(Comparison::LessEqual, true), (Comparison::Less, false)],
+            BinaryOp::Greater => [(Comparison::Less, true), (Comparison::LessEqual, false)],
+            BinaryOp::LessEqual => [(Comparison::LessEqual, false), (Comparison::Less, true)],
+            BinaryOp::Equal => [(Comparison::Equal, false), (Comparison::NotEqual, false)],
+            BinaryOp::NotEqual => [(Comparison::NotEqual, false), (Comparison::Equal, false)],
+            BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Offset
+            | BinaryOp::Distance => return None,
+        };
+        let (op, is_exchanged) = if is_true { positive } else { negative };
+        let (left, right) = if is_exchanged { (right, left) } else { (left, right) };
+        Some(Condition::Compare { op, is_signed: kind.is_signed(), left, right })
+    }
+
+    /// The values of a loop's counter, if its head says and does not change.
+    pub fn range(&self, for_loop: &For) -> Option<Range> {
+        let Type::Int(kind) = self.function.locals[for_loop.counter].ty else { return None };
+        let values = [&for_loop.from, &for_loop.to, &for_loop.by].map(|expr| self.value(expr));
+        let [Some(from), Some(to), Some(by)] = values else { return None };
+        let depends = |value: &Polynomial| self.mentions(value, &mut |atom| *atom == Atom::Variable(for_loop.counter));
+        if for_loop.to.ty != Type::Int(kind) || depends(&to) || depends(&by) {
+            return None;
+        }
+        let wide = self.index(&for_loop.from).zip(self.index(&for_loop.to)).map(|(from, to)| [from, to]);
+        Some(Range { kind, from, test: for_loop.test, to, step: for_loop.step, by, wide })
+    }
+
+    /// *Reached only when.* If this gives counters, then whenever a thread runs a statement inside `inner`, it also
+    /// runs one inside `outer`, with the counters of the loops around that having the values of their counterparts.
+    ///
+    /// Each branch of `outer` is one of `inner` too, or its conditions are among those of `inner`. Each loop of
+    /// `outer` is one of `inner` too, or a loop of `inner` has a counter with no other values. There are no jumps, so
+    /// that all of a branch or iteration runs if it is begun.
+    pub fn reached_with(&self, outer: &[Frame], inner: &[Frame]) -> Option<Counters> {
+        let mut counters = Counters::new();
+        self.match_frames(outer, inner, &mut counters).then_some(counters)
+    }
+
+    fn match_frames(&self, outer: &[Frame], inner: &[Frame], counters: &mut Counters) -> bool {
+        let Some((frame, rest)) = outer.split_first() else { return true };
+        let same = inner.iter().find(|other| other.number() == frame.number());
+        match frame {
+            Frame::Branch { is_then, conditions, .. } => {
+                let is_same = matches!(same, Some(Frame::Branch { is_then: other, .. }) if other == is_then);
+                let holds = |condition: &Option<Condition>| {
+                    condition.as_ref().is_some_and(|condition| self.holds_in(condition, inner, counters))
+                };
+                (is_same || same.is_none() && conditions.iter().all(holds)) && self.match_frames(rest, inner, counters)
+            }
+            Frame::Count { counter, range, .. } => {
+                if same.is_some() {
+                    counters.push((*counter, *counter));
+                    return self.match_frames(rest, inner, counters);
+                }
+                inner.iter().any(|other| {
+                    let Frame::Count { counter: other_counter, range: other_range, .. } = other else { return false };
+                    let before = counters.len();
+                    let is_free = !counters.iter().any(|(_, taken)| taken == other_counter);
+                    let is_counterpart = is_free
+                        && range.as_ref().zip(other_range.as_ref()).is_some_and(|(range, other)| {
+                            self.renamed_range(range, counters).is_some_and(|range| self.is_within(other, &range))
+                        });
+                    counters.push((*counter, *other_counter));
+                    let is_match = is_counterpart && self.match_frames(rest, inner, counters);
+                    if !is_match {
+                        counters.truncate(before);
+                    }
+                    is_match
+                })
+            }
+            Frame::Other { .. } => same.is_some() && self.match_frames(rest, inner, counters),
+        }
+    }
+
+    /// Whether one of the branches around a statement tests a condition.
+    fn holds_in(&self, condition: &Condition, frames: &[Frame], counters: &Counters) -> bool {
+        let Some(condition) = self.renamed_condition(condition, counters) else { return false };
+        frames.iter().any(|frame| match frame {
+            Frame::Branch { conditions, .. } => conditions.contains(&Some(condition.clone())),
+            Frame::Count { .. } | Frame::Other { .. } => false,
+        })
+    }
+
+    fn renamed_condition(&self, condition: &Condition, counters: &Counters) -> Option<Condition> {
+        Some(match condition {
+            Condition::Compare { op, is_signed, left, right } => Condition::Compare {
+                op: *op,
+                is_signed: *is_signed,
+                left: self.renamed(left, counters)?,
+                right: self.renamed(right, counters)?,
+            },
+            Condition::Truth { value, is_true } => {
+                Condition::Truth { value: self.renamed(value, counters)?, is_true: *is_true }
+            }
+        })
+    }
+
+    fn renamed_range(&self, range: &Range, counters: &Counters) -> Option<Range> {
+        let [from, to, by] = [&range.from, &range.to, &range.by].map(|value| self.renamed(value, counters));
+        let renamed = |value: &Polynomial| self.renamed(value, counters);
+        let wide = range.wide.as_ref().and_then(|[from, to]| Some([renamed(from)?, renamed(to)?]));
+        Some(Range { from: from?, to: to?, by: by?, wide, ..range.clone() })
+    }
+
+    /// *The same iterations.* Whether a counter takes only values that another takes.
+    ///
+    /// Heads that are equal do. A signed counter from `a` up to below `b` by one takes the values of one from `b - 1`
+    /// down to `a` by one. One that goes up by `s` takes those of one from `a + ((b - a + s - 1) / s - 1) * s` down to
+    /// `a` by `s`: that is the last value if there is one, and below `a` if there is none.
+    fn is_within(&self, counter: &Range, other: &Range) -> bool {
+        counter == other
+            || bounds(counter).is_some_and(|these| Some(these) == bounds(other))
+            || self.is_mirrored(counter, other) == Some(true)
+    }
+
+    fn is_mirrored(&self, down: &Range, up: &Range) -> Option<bool> {
+        let is_form = down.kind == up.kind
+            && up.kind.is_signed()
+            && (up.test, up.step) == (BinaryOp::Less, BinaryOp::Add)
+            && (down.test, down.step) == (BinaryOp::GreaterEqual, BinaryOp::Subtract);
+        if !is_form || down.by != up.by || down.to != up.from {
+            return Some(false);
+        }
+        let one = Polynomial::constant(1, up.kind.bits());
+        let ty = Type::Int(up.kind);
+        let span = up.to.plus(-1, &up.from)?.plus(1, &up.by)?.plus(-1, &one)?;
+        let operands = vec![(ty.clone(), span), (ty, up.by.clone())];
+        let count = self.operation(Operation::Binary(BinaryOp::Divide), operands, up.kind.bits());
+        let last = up.from.plus(1, &count.plus(-1, &one)?.times(&up.by)?)?;
+        Some(last == down.from)
+    }
+}
+
+/// The least and the greatest value of a signed counter that goes on by one, up or down.
+fn bounds(range: &Range) -> Option<[Polynomial; 2]> {
+    if range.kind.is_signed() { ends(range, &range.from, &range.to) } else { None }
+}
+
+/// The same as indices. An unsigned counter that goes up to below a bound stays below it, and the bound is above zero
+/// whenever there is an iteration.
+pub(super) fn index_bounds(range: &Range) -> Option<[Polynomial; 2]> {
+    let [from, to] = range.wide.as_ref()?;
+    let is_upward = (range.test, range.step) == (BinaryOp::Less, BinaryOp::Add);
+    if range.kind.is_signed() || is_upward { ends(range, from, to) } else { None }
+}
+
+fn ends(range: &Range, from: &Polynomial, to: &Polynomial) -> Option<[Polynomial; 2]> {
+    let one = Polynomial::constant(1, from.bits);
+    let by = range.by.as_constant()?;
+    let by = if range.step == BinaryOp::Subtract { -by } else { by };
+    let is_sum = matches!(range.step, BinaryOp::Add | BinaryOp::Subtract);
+    let is_up = is_sum && by == 1;
+    let is_down = is_sum && by == -1;
+    if is_up && range.test == BinaryOp::Less {
+        Some([from.clone(), to.plus(-1, &one)?])
+    } else if is_up && range.test == BinaryOp::LessEqual {
+        Some([from.clone(), to.clone()])
+    } else if is_down && range.test == BinaryOp::Greater {
+        Some([to.plus(1, &one)?, from.clone()])
+    } else if is_down && range.test == BinaryOp::GreaterEqual {
+        Some([to.clone(), from.clone()])
+    } else {
+        None
+    }
+}

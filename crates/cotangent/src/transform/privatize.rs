@@ -1,0 +1,281 @@
+//! Takes atomic additions to one place out of loops: the loop sums in a variable of the thread, and one addition follows.
+//!
+//! The place must be the same in all iterations, and nothing else in the loop may look at that memory. If the sum is
+//! zero nothing is added, since the loop may not have run, and the place may then not exist.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
+
+use crate::analysis::locals::{Locals, locals, stored_places, variable};
+use crate::analysis::root::{Root, Roots};
+use crate::index::IdVec;
+use crate::ir::walk::{self, Node, NodeMut, PartMut};
+use crate::ir::{
+    AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Name, Place, PlaceKind,
+    Real, Scope, Stmt, StmtKind, Storage, Type,
+};
+use crate::source::Span;
+
+/// Sums in private variables what loops add atomically to one place.
+pub fn privatize(module: &mut Module, function: FunctionId) {
+    let original = module.functions[function].clone();
+    let mut body = original.body.clone();
+    let locals = locals(&original);
+    let roots = Roots::new(module, &original, &locals);
+    let names = original.locals.iter().map(|local| local.name.clone()).collect();
+    let mut ctx = Ctx { original: &original, uses: &locals, roots, names, locals: original.locals.clone() };
+    ctx.block(&mut body);
+    let locals = ctx.locals;
+    let changed = &mut module.functions[function];
+    (changed.body, changed.locals) = (body, locals);
+}
+
+struct Ctx<'f> {
+    original: &'f Function,
+    uses: &'f Locals<'f>,
+    roots: Roots<'f>,
+    names: HashSet<Name>,
+    /// Those of the function, and the sums.
+    locals: IdVec<LocalId, Local>,
+}
+
+/// A sum that replaces additions to a place.
+struct Sum {
+    place: Place,
+    local: LocalId,
+    note: Option<Name>,
+}
+
+impl Ctx<'_> {
+    /// Loops from the outside in, so that an addition leaves as many as it can.
+    fn block(&mut self, block: &mut Block) {
+        for mut stmt in std::mem::take(block) {
+            let sums = if is_loop(&stmt) { self.sums(&mut stmt) } else { Vec::new() };
+            let _ = walk::stmt_parts_mut(&mut stmt, &mut |part| {
+                if let PartMut::Block(inner) = part {
+                    self.block(inner);
+                }
+                ControlFlow::<()>::Continue(())
+            });
+            let zero = |place: &Place| Expr::new(ExprKind::Float(Real(0.0)), place.ty.clone());
+            for sum in &sums {
+                block.push(Stmt::new(StmtKind::Declare { local: sum.local, init: Some(zero(&sum.place)) }));
+            }
+            block.push(stmt);
+            for Sum { place, local, note } in sums {
+                let value = Expr::load(Place::local(local, place.ty.clone()));
+                let cond = Expr::binary(BinaryOp::NotEqual, value.clone(), zero(&place));
+                let (op, scope) = (AtomicOp::Add, Scope::Device);
+                let add = Stmt::new(StmtKind::Atomic { op, scope, place, value, compare: None, into: None });
+                let then_block = vec![Stmt { note, ..add }];
+                block.push(Stmt::new(StmtKind::If { cond, then_block, else_block: Vec::new() }));
+            }
+        }
+    }
+
+    /// Replaces the additions of a loop that can be summed.
+    fn sums(&mut self, stmt: &mut Stmt) -> Vec<Sum> {
+        let looked_at = match self.looked_at(stmt) {
+            Some(roots) if !roots.contains(&Root::Unknown) => roots,
+            Some(_) | None => return Vec::new(),
+        };
+        let mut inside = BTreeSet::new();
+        walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| inside.extend(walk::declared_local(inner)));
+        let mut sums: Vec<Sum> = Vec::new();
+        let mut last_note = None;
+        let _ = walk::visit_block_mut(std::slice::from_mut(stmt), &mut |node| {
+            if let NodeMut::Stmt(inner) = node
+                && let StmtKind::Atomic { op: AtomicOp::Add, scope: Scope::Device, place, value, into: None, .. } =
+                    &inner.kind
+            {
+                let roots = self.roots.place(place);
+                let is_apart = !roots.contains(&Root::Unknown) && roots.is_disjoint(&looked_at);
+                last_note = inner.note.take().or(last_note.take());
+                if matches!(place.ty, Type::Float(_)) && is_apart && self.is_fixed(place, &inside) {
+                    let local = self.sum(place, &mut sums, last_note.clone());
+                    let total = Place::local(local, place.ty.clone());
+                    let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), value.clone());
+                    inner.kind = StmtKind::Assign { place: total, value };
+                } else {
+                    inner.note = last_note.clone();
+                }
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        sums
+    }
+
+    /// The memory that a loop reads or stores to plainly; none if other threads or functions may look at it meanwhile.
+    fn looked_at(&self, stmt: &Stmt) -> Option<BTreeSet<Root>> {
+        let mut found = BTreeSet::new();
+        let is_seen = walk::visit_block(std::slice::from_ref(stmt), &mut |node| {
+            match node {
+                Node::Stmt(inner) => match &inner.kind {
+                    StmtKind::Call { .. } | StmtKind::Barrier { .. } | StmtKind::Return(_) => {
+                        return ControlFlow::Break(());
+                    }
+                    StmtKind::Atomic { into: None, .. } => {}
+                    StmtKind::Declare { .. }
+                    | StmtKind::Assign { .. }
+                    | StmtKind::Accumulate { .. }
+                    | StmtKind::If { .. }
+                    | StmtKind::For(_)
+                    | StmtKind::While { .. }
+                    | StmtKind::Switch { .. }
+                    | StmtKind::Break
+                    | StmtKind::Continue
+                    | StmtKind::Atomic { .. }
+                    | StmtKind::Collective { .. }
+                    | StmtKind::Launch(_)
+                    | StmtKind::Runtime { .. }
+                    | StmtKind::Push { .. }
+                    | StmtKind::Pop { .. }
+                    | StmtKind::Opaque { .. } => {
+                        stored_places(inner).into_iter().for_each(|place| found.extend(self.roots_of(place)));
+                    }
+                },
+                Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => found.extend(self.roots_of(place)),
+                Node::Expr(_) | Node::Place(_) => {}
+            }
+            ControlFlow::Continue(())
+        });
+        is_seen.is_continue().then_some(found)
+    }
+
+    /// Where a place lies. Sums of loops around are not in the analysed function, and are the thread's own.
+    fn roots_of(&self, place: &Place) -> BTreeSet<Root> {
+        let is_sum = variable(place).is_some_and(|local| self.original.locals.get(local).is_none());
+        if is_sum { BTreeSet::new() } else { self.roots.place(place) }
+    }
+
+    /// Whether a place is the same in all iterations: it is made of variables from outside that keep their values.
+    fn is_fixed(&self, place: &Place, inside: &BTreeSet<LocalId>) -> bool {
+        walk::visit_place(place, &mut |node| {
+            let is_fixed = match node {
+                Node::Place(Place { kind: PlaceKind::Local(local), .. }) => {
+                    // Sums that were made before are not in the table, and no place is made of them.
+                    self.original.locals.get(*local).is_some_and(|entry| {
+                        let is_memory = entry.storage != Storage::Private;
+                        !inside.contains(local) && (is_memory || self.uses[*local].is_constant())
+                    })
+                }
+                Node::Expr(Expr { kind: ExprKind::Load(loaded), .. }) => matches!(loaded.kind, PlaceKind::Local(_)),
+                Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => true,
+            };
+            if is_fixed { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+        .is_continue()
+    }
+
+    /// The variable that sums what is added to a place.
+    fn sum(&mut self, place: &Place, sums: &mut Vec<Sum>, note: Option<Name>) -> LocalId {
+        let place = without_spans(place);
+        if let Some(sum) = sums.iter().find(|sum| sum.place == place) {
+            return sum.local;
+        }
+        let mut name: Name = "_sum".into();
+        let mut number = 1;
+        while !self.names.insert(name.clone()) {
+            number += 1;
+            name = format!("_sum{number}").into();
+        }
+        let local = Local { name, ty: place.ty.clone(), storage: Storage::Private, span: Span::NONE };
+        let local = self.locals.push(local);
+        sums.push(Sum { place, local, note });
+        local
+    }
+}
+
+fn is_loop(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. })
+}
+
+/// A place as it is compared: where it was written does not matter.
+fn without_spans(place: &Place) -> Place {
+    let mut place = place.clone();
+    let _ = walk::visit_place_mut(&mut place, &mut |node| {
+        match node {
+            NodeMut::Stmt(stmt) => stmt.span = Span::NONE,
+            NodeMut::Expr(expr) => expr.span = Span::NONE,
+            NodeMut::Place(place) => place.span = Span::NONE,
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{text, validate};
+    use expect_test::{Expect, expect};
+
+    fn privatized(body: &str, expected: Expect) {
+        let text = format!("kernel k(w: float*, x: float*, n: int) {{ {body} }}");
+        let mut module = text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        privatize(&mut module, FunctionId(0));
+        assert_eq!(validate(&module), Ok(()));
+        expected.assert_eq(&text::print(&module));
+    }
+
+    #[test]
+    fn what_all_iterations_add_to_is_added_to_once() {
+        privatized(
+            "for i: int = 0; i < n; i += 1 {
+               for j: int = 0; j < n; j += 1 { atomic add(w[0], x[j]); atomic add(w[i], 1.0f); }
+               if (i < 3) { atomic add(w[0], 2.0f); }
+             }",
+            expect![[r#"
+                kernel k(w: float*, x: float*, n: int) {
+                  let _sum#5: float = 0.0f;
+                  for i: int = 0; i < n; i += 1 {
+                    let _sum2#6: float = 0.0f;
+                    for j: int = 0; j < n; j += 1 {
+                      _sum = (_sum + x[j]);
+                      _sum2 = (_sum2 + 1.0f);
+                    }
+                    if (_sum2 != 0.0f) {
+                      atomic add(w[i], _sum2);
+                    }
+                    if (i < 3) {
+                      _sum = (_sum + 2.0f);
+                    }
+                  }
+                  if (_sum != 0.0f) {
+                    atomic add(*w, _sum);
+                  }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_looked_at_or_moves_stays() {
+        privatized(
+            "for i: int = 0; i < n; i += 1 { atomic add(w[i], x[i]); }
+             for i_1: int = 0; i_1 < n; i_1 += 1 { atomic add(w[0], w[1]); }
+             for i_2: int = 0; i_2 < n; i_2 += 1 { atomic add(w[0], 1.0f); barrier block; }
+             let k: int = 0;
+             while (k < n) { k = (k + 1); atomic add(w[k], 1.0f); }",
+            expect![[r#"
+                kernel k(w: float*, x: float*, n: int) {
+                  for i: int = 0; i < n; i += 1 {
+                    atomic add(w[i], x[i]);
+                  }
+                  for i_1: int = 0; i_1 < n; i_1 += 1 {
+                    atomic add(*w, w[1]);
+                  }
+                  for i_2: int = 0; i_2 < n; i_2 += 1 {
+                    atomic add(*w, 1.0f);
+                    barrier block;
+                  }
+                  let k: int = 0;
+                  while (k < n) {
+                    k = (k + 1);
+                    atomic add(w[k], 1.0f);
+                  }
+                }
+            "#]],
+        );
+    }
+}
