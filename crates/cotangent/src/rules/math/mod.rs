@@ -1,0 +1,125 @@
+//! Pure functions: their value depends on their arguments only, and calling them has no effect.
+//!
+//! `table` has one entry a function: its spellings and its derivatives. Everything here follows from it.
+
+mod build;
+mod formula;
+mod helpers;
+mod manual;
+mod table;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+pub use formula::Formula;
+pub use helpers::helper;
+pub use manual::page;
+
+use crate::ir::{Expr, Type};
+use table::{Class, Entry, USUAL_DOMAIN, entries};
+
+/// What is known about a function's derivative.
+pub struct Rule {
+    entry: &'static Entry,
+    is_fast: bool,
+    partials: Vec<Partial>,
+}
+
+/// The derivative in one argument.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Partial {
+    /// Nothing flows through this argument: it is an integer, or the function does not change with it but by jumps.
+    Zero,
+    /// A formula of the arguments and the result.
+    Expr(Formula),
+    /// The argument must not carry a derivative; why.
+    Refused(&'static str),
+}
+
+/// The rule of a pure function by any of its names, `std::` left out.
+pub fn derivative(name: &str) -> Option<&'static Rule> {
+    RULES.get(name)
+}
+
+/// Whether a pure function has that name, `std::` left out.
+pub fn is_math(name: &str) -> bool {
+    RULES.contains_key(name)
+}
+
+/// All names, for tests and the manual.
+pub fn math_functions() -> Vec<String> {
+    RULES.keys().cloned().collect()
+}
+
+impl Rule {
+    /// The derivative in the argument at that position.
+    pub fn partial(&self, argument: usize) -> &Partial {
+        match self.entry.class {
+            Class::Derivative(..) => self.partials.get(argument).unwrap_or(&Partial::Zero),
+            Class::Inactive => &Partial::Zero,
+            Class::Refused(_) => &self.partials[0],
+        }
+    }
+
+    /// The value of the derivative in one argument of a call, of the call's type. `result` is the call's value: a
+    /// variable that holds it, or the call itself. None if [`Rule::partial`] is no formula, or if the call's type is no
+    /// floating type for which CUDA has what the formula needs.
+    pub fn build(&self, argument: usize, args: &[Expr], result: &Expr) -> Option<Expr> {
+        let Partial::Expr(formula) = self.partial(argument) else { return None };
+        if !matches!(result.ty, Type::Float(_)) {
+            return None;
+        }
+        let call = build::Call { args, result, integer: self.entry.integer(), is_fast: self.is_fast };
+        call.build(formula, &result.ty)
+    }
+
+    /// The parameters of a function with derivatives; else none.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let domain = |position| self.entry.domain.get(position).copied().unwrap_or(USUAL_DOMAIN);
+        let parameters = self.entry.parameters().into_iter().enumerate();
+        parameters
+            .map(|(position, (name, is_integer))| Parameter { name, is_integer, domain: domain(position) })
+            .collect()
+    }
+}
+
+/// A parameter of a function with derivatives.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Parameter {
+    /// Its name in formulas.
+    pub name: &'static str,
+    /// Whether it is an integer.
+    pub is_integer: bool,
+    /// Where the derivative is compared with differences.
+    pub domain: (f64, f64),
+}
+
+/// The rules by name.
+static RULES: LazyLock<BTreeMap<String, Rule>> = LazyLock::new(|| {
+    let mut rules = BTreeMap::new();
+    for entry in entries() {
+        let partials = partials(entry);
+        for name in entry.spellings() {
+            let is_fast = name == entry.fast;
+            rules.insert(name, Rule { entry, is_fast, partials: partials.clone() });
+        }
+    }
+    rules
+});
+
+fn partials(entry: &Entry) -> Vec<Partial> {
+    let names: Vec<&str> = entry.parameters().iter().map(|(name, _)| *name).collect();
+    let partial = |text: &&'static str| match formula::parse(text, &names) {
+        Ok(Formula::Number(0.0)) => Partial::Zero,
+        Ok(formula) => Partial::Expr(formula),
+        Err(error) => panic!("the table of functions has `{text}` for `{}`: {error:?}", entry.name),
+    };
+    match entry.class {
+        Class::Derivative(_, texts) => texts.iter().map(partial).collect(),
+        Class::Inactive => Vec::new(),
+        Class::Refused(reason) => vec![Partial::Refused(reason)],
+    }
+}
+
+#[cfg(test)]
+mod tests;
