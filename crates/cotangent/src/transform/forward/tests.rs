@@ -364,6 +364,10 @@ fn what_cannot_be_named_or_called_so_is_refused() {
         expect![[r#"
             C0204: active memory is seen as another type
               help: point to the type that the memory has, or to a vector of it
+            C0204: `nextafterf` has no derivative: the next number is a step of rounding, no function of the reals
+              help: use another function here
+            C0204: `__float_as_int` has no derivative: the bits of a number are an integer, which carries no derivative
+              help: use another function here
         "#]],
     );
     refused(
