@@ -26,7 +26,7 @@ enum Task {
     /// Check the structure of the sources: module edges, sizes, how files begin, tests that never run, paths of one
     /// machine.
     Tidy,
-    /// Compile the printed CUDA of all fixtures (`*.printed.cu`) with nvcc and ptxas.
+    /// Compile the printed CUDA of all fixtures (`*.printed.cu`, `*.grad.cu`, `*.forward.cu`) with nvcc and ptxas.
     Validate {
         /// Compile only files whose path contains this.
         filter: Option<String>,
@@ -50,7 +50,9 @@ fn main() -> ExitCode {
         Task::Setup => setup::setup(),
         Task::Tidy => tidy::tidy(),
         Task::Validate { filter } => validate::validate(filter.as_deref()),
-        Task::Bless { filter } => write_with_test("cotangent-cli", "fixtures", filter.as_deref()),
+        Task::Bless { filter } => ["fixtures", "grad"]
+            .into_iter()
+            .try_for_each(|test| write_with_test("cotangent-cli", test, filter.as_deref())),
         Task::Mutate => mutate(),
         Task::Docs => write_with_test("cotangent-driver", "manual", None),
         Task::Bench => bench(),

@@ -23,8 +23,8 @@ use crate::workspace::{self, SourceFile};
 /// The oldest that nvcc 13 compiles for, the two that people have most, and the newest.
 const ARCHS: [Arch; 4] = [Arch::new(75), Arch::new(80), Arch::new(90), Arch::new(120)];
 
-/// How the printed text of a fixture is named.
-const PRINTED: &str = ".printed.cu";
+/// How what is printed for a fixture is named: its own text, its derivatives.
+const PRINTED: [&str; 3] = [".printed.cu", ".grad.cu", ".forward.cu"];
 
 /// A program that our tests run on the CPU: NVIDIA's compiler must agree that it is CUDA.
 const TOUR: &str = "examples/tour.cu";
@@ -33,10 +33,11 @@ const TOUR: &str = "examples/tour.cu";
 pub(crate) fn validate(filter: Option<&str>) -> Result<()> {
     let nvcc = find_nvcc(&Environment::of_process()).ok_or(DriverError::NvccMissing)?;
     let mut files = workspace::files()?;
-    files.retain(|file| file.path == TOUR || file.path.starts_with("fixtures/") && file.path.ends_with(PRINTED));
+    let is_printed = |path: &str| path.starts_with("fixtures/") && PRINTED.iter().any(|suffix| path.ends_with(suffix));
+    files.retain(|file| file.path == TOUR || is_printed(&file.path));
     files.retain(|file| filter.is_none_or(|filter| file.path.contains(filter)));
     let found = files.len();
-    ensure!(found > 0, "no fixtures/**/*{PRINTED} to compile; `cargo xtask bless` writes them");
+    ensure!(found > 0, "no fixtures/**/*{} to compile; `cargo xtask bless` writes them", PRINTED[0]);
 
     let remembered = workspace::root().join("target/validated");
     std::fs::create_dir_all(&remembered).context("cannot make target/validated")?;

@@ -33,6 +33,8 @@ pub(crate) enum Task {
     Print(Print),
     /// Differentiate a kernel or a device function
     Grad(Grad),
+    /// Prove the derivatives of a kernel or a device function on the CPU
+    Check(Check),
     /// Compile a CUDA program for the CPU and run it
     Run(Run),
     /// Say which tools were found and what is missing
@@ -121,6 +123,66 @@ impl Differentiated {
     /// The names, without the blanks around them.
     pub(crate) fn names(&self) -> Option<Vec<String>> {
         self.wrt.as_ref().map(|names| names.iter().map(|name| name.trim().to_owned()).collect())
+    }
+}
+
+/// Proves the derivatives of a kernel or a device function on the CPU.
+///
+/// The function's own text is run at points around random inputs, and forward mode is compared with the differences, in
+/// a build where float is double. Reverse mode is compared with forward mode, and both with runs in native precision and
+/// with threads in other orders. The exit code is 1 if a derivative is wrong.
+#[derive(Debug, Args)]
+#[command(override_usage = "cotangent check [OPTIONS] --fn <NAME> <FILE> [-- FLAGS…]")]
+#[command(after_help = "\
+Examples:
+  cotangent check saxpy.cu --fn saxpy
+  cotangent check saxpy.cu --fn saxpy --wrt 'out, in' --launch 2x64 --args '128, 0.5f, in<float>(128), out<float>(128)'
+
+Arguments are as in --args, one for each parameter:
+  in<T>(n)           n elements with random floats between 0.5 and 1.5
+  out<T>(n)          n elements that are zero
+  ints<T>(n, bound)  n random whole numbers below the bound
+  0.5f, 3, true      a number
+  T{0.5f, 3}         a struct by its fields")]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) what: Differentiated,
+
+    /// Blocks and threads of a block, such as 2x64 or 2,2x8,8; a third part is dynamic shared memory [default: 1x32]
+    #[arg(long, value_name = "GxB")]
+    pub(crate) launch: Option<String>,
+
+    /// The function's arguments [default: four elements a thread, integers as many as threads]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) args: Option<String>,
+
+    /// Choose other random inputs
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// At how many points derivatives are compared
+    #[arg(long, value_name = "N", default_value_t = 3, hide = true)]
+    pub(crate) samples: usize,
+
+    /// Which derivatives are checked
+    #[arg(long, value_enum, default_value_t = Checked::Both)]
+    pub(crate) mode: Checked,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Checked {
+    /// Reverse mode, and forward mode, which it is compared with
+    Both,
+    /// Forward mode alone
+    Forward,
+}
+
+impl Checked {
+    pub(crate) fn forward_only(self) -> bool {
+        self == Checked::Forward
     }
 }
 
@@ -229,9 +291,13 @@ impl Arguments {
             words.extend(flags.iter().cloned());
         }
         let mut arguments = Self::try_parse_from(words)?;
-        if let (Task::Run(run), true) = (&mut arguments.task, has_args) {
+        if has_args {
             let text = |word: OsString| word.to_string_lossy().into_owned();
-            run.reading.flags = flags.into_iter().skip(1).map(text).collect();
+            let flags = flags.into_iter().skip(1).map(text).collect();
+            match &mut arguments.task {
+                Task::Run(Run { reading, .. }) | Task::Check(Check { reading, .. }) => reading.flags = flags,
+                Task::Print(_) | Task::Grad(_) | Task::Doctor => {}
+            }
         }
         Ok(arguments)
     }

@@ -2,6 +2,7 @@
 //! looks on a terminal in `terminal`.
 
 mod arguments;
+mod check;
 mod doctor;
 mod exec;
 mod exit;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let result = match &arguments.task {
         Task::Print(options) => print::print(options, &terminal),
         Task::Grad(options) => grad::grad(options, &terminal),
+        Task::Check(options) => check::check(options, &terminal),
         Task::Run(options) => run::run(options, &terminal),
         Task::Doctor => Ok(doctor::doctor()),
     };

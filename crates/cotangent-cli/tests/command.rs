@@ -176,3 +176,62 @@ fn help_shows_examples_and_exit_codes() {
     assert!(stdout(&run).contains("cotangent run program.cu --args 100 -- -O3"), "{}", stdout(&run));
     assert!(stdout(&cotangent("", &["--help"])).contains("Exit codes:"));
 }
+
+const SQUARE: &str = "__global__ void square(float* x, int n) {
+  int i = threadIdx.x;
+  if (i < n) x[i] *= x[i];
+}
+";
+
+#[test]
+fn grad_prints_a_derivative_or_writes_it() {
+    let output = cotangent(SQUARE, &["grad", "program.cu", "--fn", "square", "--mode", "forward"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("void square_pushforward(float* x, int n, float* _d_x)"), "{text}");
+    let words = ["grad", "program.cu", "--fn", "square", "--mode", "forward", "-o", "/dev/full"];
+    assert_eq!(cotangent(SQUARE, &words).status.code(), Some(3));
+}
+
+#[test]
+fn a_wrong_name_behind_wrt_lists_the_parameters() {
+    let output = cotangent(SQUARE, &["grad", "program.cu", "--fn", "square", "--wrt", "x, y", "--mode", "forward"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("`square` has no parameter `y`"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("can be named: x; cannot: n"), "{}", stderr(&output));
+}
+
+#[test]
+fn check_proves_a_right_derivative() {
+    let words = ["check", "program.cu", "--fn", "square", "--mode", "forward", "--samples", "1"];
+    let output = cotangent(SQUARE, &words);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    let table = stdout(&output);
+    assert!(table.contains("forward mode against central differences, widened") && !table.contains("WRONG"), "{table}");
+}
+
+/// The host's view of this text, which is what runs as the oracle, computes something else than the device's.
+#[test]
+fn check_names_the_first_wrong_number() {
+    let program = "__global__ void twice(const float* x, float* y) {
+#ifdef __CUDA_ARCH__
+  y[threadIdx.x] = threadIdx.x == 2 ? 2.0f * x[threadIdx.x] : x[threadIdx.x];
+#else
+  y[threadIdx.x] = x[threadIdx.x];
+#endif
+}
+";
+    let words = ["check", "program.cu", "--fn", "twice", "--mode", "forward", "--launch", "1x4"];
+    let output = cotangent(program, &words);
+    assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).contains("first wrong: the tangent of y[2] is"), "{}", stdout(&output));
+}
+
+#[test]
+fn check_says_how_arguments_are_given() {
+    for (args, expected) in [("3", "--args 'in<float>(128), 1'"), ("in<float>, 3", "has no length")] {
+        let output = cotangent(SQUARE, &["check", "program.cu", "--fn", "square", "--mode", "forward", "--args", args]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}

@@ -7,7 +7,7 @@ use cotangent::lower::{self, lower_with_names};
 use cotangent::source::Span;
 use cotangent::transform::{Request, forward, reverse};
 
-use crate::program::{Failure, Input, Passes, check_readable, read, with_deep_stack};
+use crate::program::{Failure, Input, check_readable, read, with_deep_stack};
 use crate::tools::Tools;
 
 /// In which direction derivatives are propagated.
@@ -33,16 +33,15 @@ pub fn print_derivative(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, m
         let rendered = |found: Vec<Diagnostic>| {
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };
-        let (module, request) = lowered(&passes, wanted).map_err(rendered)?;
+        let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
         let derivative = differentiate(&module, &request, mode).map_err(rendered)?;
         Ok(emit::emit(&derivative, Dialect::Cuda))
     })
 }
 
 /// The function's module, and the request in its terms.
-pub fn lowered(passes: &Passes, wanted: &Wanted<'_>) -> Result<(Module, Request), Vec<Diagnostic>> {
-    let both = lower::Passes { device: &passes.device, host: Some(&passes.host) };
-    let (module, names) = lower_with_names(both, &[wanted.function])?;
+pub fn lowered(passes: lower::Passes<'_>, wanted: &Wanted<'_>) -> Result<(Module, Request), Vec<Diagnostic>> {
+    let (module, names) = lower_with_names(passes, &[wanted.function])?;
     checked(&module)?;
     let function = names.first().and_then(|name| module.function(name));
     let function = function.ok_or_else(|| {

@@ -69,6 +69,18 @@ pub struct Passes {
     pub device: Ast,
 }
 
+impl Passes {
+    /// Both, as lowering takes them.
+    pub fn both(&self) -> lower::Passes<'_> {
+        lower::Passes { device: &self.device, host: Some(&self.host) }
+    }
+}
+
+/// Has Clang parse the device pass alone, which is all that device code needs; else as [`read`].
+pub fn read_device(tools: &Tools, input: &Input<'_>) -> Result<Ast, Failure> {
+    read_pass(tools, input, Pass::Device)
+}
+
 /// Has Clang parse both passes, side by side, and reads its dumps.
 ///
 /// The trees are walked and dropped by recursion: call it, and use what it returns, inside [`with_deep_stack`].
@@ -144,8 +156,7 @@ pub fn print(tools: &Tools, input: &Input<'_>, name: &str, form: Form) -> Result
     check_readable(input.file)?;
     with_deep_stack(|| {
         let passes = read(tools, input)?;
-        let both = lower::Passes { device: &passes.device, host: Some(&passes.host) };
-        let module = lowered(both, name)
+        let module = lowered(passes.both(), name)
             .map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))?;
         Ok(match form {
             Form::Cuda => emit::emit(&module, Dialect::Cuda),
@@ -193,8 +204,13 @@ pub fn printed(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> 
     })
 }
 
+/// The direct path for a program that was read already.
+pub fn direct_of(passes: &Passes, file: &Path) -> CpuProgram {
+    edited_program(&passes.host, file, Kernels::Direct)
+}
+
 /// The user's file, edited, as a program.
-pub(crate) fn edited_program(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> CpuProgram {
+fn edited_program(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> CpuProgram {
     let name = as_argument(file);
     let main = ast.sources.files.entries().find(|(_, source)| *source.name == *name).map(|(id, _)| id);
     // A file without a single declaration is not in the dump, and has nothing to edit.

@@ -7,7 +7,7 @@ mod math;
 mod runtime;
 
 pub use intrinsics::{Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
-pub use math::{Formula, Parameter, Partial, Rule, derivative, helper, is_math, math_functions};
+pub use math::{Formula, Parameter, Partial, Rule, derivative, helper, is_math, math_functions, single_and_double};
 
 /// The manual's page of functions, in Markdown.
 pub use math::page as page_of_functions;

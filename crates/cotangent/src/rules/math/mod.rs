@@ -52,6 +52,31 @@ pub fn math_functions() -> Vec<String> {
     RULES.keys().cloned().collect()
 }
 
+/// The functions of single precision, each with the function that computes the same in double precision.
+pub fn single_and_double() -> Vec<(String, String)> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for entry in entries() {
+        let own = [entry.f32, entry.fast].into_iter().filter(|single| !single.is_empty() && !entry.name.is_empty());
+        pairs.extend(own.map(|single| (single.to_owned(), entry.name.to_owned())));
+        let spellings = entry.spellings();
+        for single in &spellings {
+            // `__fadd_rn` and `__dadd_rn`, `__fmaf_rn` and `__fma_rn`, `__float2int_rz` and `__double2int_rz`, `lrintf`
+            // and `lrint`.
+            let guesses = [
+                single.replacen("__f", "__d", 1),
+                single.replacen("maf_", "ma_", 1),
+                single.replacen("float", "double", 1),
+                single.strip_suffix('f').unwrap_or(single).to_owned(),
+            ];
+            let double = guesses.into_iter().find(|guess| guess != single && spellings.contains(guess));
+            if let Some(double) = double.filter(|_| pairs.iter().all(|(known, _)| known != single)) {
+                pairs.push((single.clone(), double));
+            }
+        }
+    }
+    pairs
+}
+
 impl Rule {
     /// The derivative in the argument at that position.
     pub fn partial(&self, argument: usize) -> &Partial {

@@ -2,6 +2,7 @@
 
 use super::Pushforward;
 use crate::ir::{BinaryOp, Expr, ExprKind, Place, Real, Type, UnaryOp};
+use crate::rules::{self, Partial};
 use crate::transform::differentiable::contains_float;
 
 impl Pushforward<'_, '_> {
@@ -119,47 +120,42 @@ impl Pushforward<'_, '_> {
                 continue;
             }
             let Some(tangent) = self.tangent(arg) else { continue };
-            match partial(name, index, args, value) {
-                Partial::Zero => {}
-                Partial::Of(partial) => {
-                    let tangent = Expr::cast(tangent, value.ty.clone());
-                    let term = Expr::binary(BinaryOp::Multiply, Expr::cast(partial, value.ty.clone()), tangent);
-                    total = sum(total, Some(term));
-                }
-                Partial::Refused(reason) => {
-                    self.refuse(
-                        value.span,
-                        format!("`{name}` has no derivative: {reason}"),
-                        "use another function here",
-                    );
-                }
+            let Some(rule) = rules::derivative(name) else {
+                self.refuse(value.span, format!("the derivative of `{name}` is not known"), "use a function of CUDA's");
+                continue;
+            };
+            if let Partial::Refused(reason) = rule.partial(index) {
+                self.refuse(value.span, format!("`{name}` has no derivative: {reason}"), "use another function here");
+            } else if let Some(partial) = rule.build(index, args, value) {
+                total = sum(total, Some(times(partial, Expr::cast(tangent, value.ty.clone()))));
+            } else if matches!(rule.partial(index), Partial::Expr(_)) {
+                let message = format!("the derivative of `{name}` is not known in this precision");
+                self.refuse(value.span, message, "compute it in float or double");
             }
         }
         total
     }
 }
 
-/// How a function changes with one of its arguments.
-enum Partial {
-    Zero,
-    Of(Expr),
-    Refused(String),
-}
-
-fn partial(name: &str, argument: usize, args: &[Expr], value: &Expr) -> Partial {
-    let call = |callee: &str| Expr::new(ExprKind::Math(callee.into(), args.to_vec()), value.ty.clone());
-    let number = |number: f64| Expr::new(ExprKind::Float(Real(number)), value.ty.clone());
-    let _ = argument;
-    match name {
-        "sinf" => Partial::Of(call("cosf")),
-        "cosf" => Partial::Of(Expr::unary(UnaryOp::Negate, call("sinf"))),
-        "sin" => Partial::Of(call("cos")),
-        "cos" => Partial::Of(Expr::unary(UnaryOp::Negate, call("sin"))),
-        "expf" | "exp" => Partial::Of(value.clone()),
-        "logf" | "log" => Partial::Of(Expr::binary(BinaryOp::Divide, number(1.0), args[0].clone())),
-        "sqrtf" | "sqrt" => Partial::Of(Expr::binary(BinaryOp::Divide, number(0.5), value.clone())),
-        "floorf" | "floor" => Partial::Zero,
-        other => Partial::Refused(format!("`{other}` is not in the table")),
+/// A partial times a tangent; many partials are 1 or -1.
+fn times(partial: Expr, tangent: Expr) -> Expr {
+    match partial.kind {
+        ExprKind::Float(Real(1.0)) => tangent,
+        ExprKind::Float(Real(-1.0)) => Expr::unary(UnaryOp::Negate, tangent),
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => Expr::binary(BinaryOp::Multiply, partial, tangent),
     }
 }
 

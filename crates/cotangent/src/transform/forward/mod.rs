@@ -17,7 +17,7 @@ mod stmts;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use self::activity::{Activity, Analyses, Pattern};
 use super::differentiable::{carries_float, differentiable_parameters};
@@ -25,8 +25,10 @@ use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
 use crate::index::Id;
 use crate::ir::{
-    Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Storage, Type, order,
+    Block, ExprKind, Function, FunctionId, Local, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Storage, Type,
+    order, text, walk,
 };
+use crate::rules;
 use crate::source::Span;
 
 /// The function's pushforward with all it needs; it is the last function of the module.
@@ -52,7 +54,8 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let activity = ctx.analyses.root(module, request.function, &request.wrt);
         let root = ctx.version(request.function, activity, &request.wrt);
         if ctx.diagnostics.is_empty() {
-            return Ok(order::needed_by(&ctx.module, &[root]));
+            let roots = [helpers(&mut ctx.module, root), vec![root]].concat();
+            return Ok(order::needed_by(&ctx.module, &roots));
         }
     }
     let mut seen = Vec::new();
@@ -63,6 +66,21 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         }
     });
     Err(ctx.diagnostics)
+}
+
+/// The functions that derivatives call as if they were CUDA's own, added to the module.
+fn helpers(module: &mut Module, root: FunctionId) -> Vec<FunctionId> {
+    let mut names = BTreeSet::new();
+    for function in order::needed_by(module, &[root]).functions.iter() {
+        walk::each_expr(&function.body, &mut |expr| {
+            if let ExprKind::Math(name, _) = &expr.kind {
+                names.insert(name.clone());
+            }
+        });
+    }
+    let texts = names.iter().filter_map(|name| rules::helper(name));
+    let functions = texts.filter_map(|text| text::parse(text).ok()?.functions.iter().next().cloned());
+    functions.map(|function| module.functions.push(function)).collect()
 }
 
 /// Named parameters must be able to carry derivatives.

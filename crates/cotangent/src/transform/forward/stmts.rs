@@ -8,6 +8,7 @@ use crate::ir::{
     AtomicOp, Block, Case, CollectiveOp, Expr, ExprKind, For, FunctionId, LocalId, Place, PlaceKind, Scope, Stmt,
     StmtKind, Storage,
 };
+use crate::rules::{self, Partial};
 use crate::source::Span;
 use crate::transform::differentiable::{contains_float, have_same_leaves};
 
@@ -26,7 +27,7 @@ impl Pushforward<'_, '_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt, out: &mut Block) {
-        self.check_casts(stmt);
+        self.check_views(stmt);
         let span = stmt.span;
         let same = |kind: StmtKind| Stmt { kind, span, note: stmt.note.clone() };
         match &stmt.kind {
@@ -288,10 +289,16 @@ impl Pushforward<'_, '_> {
         }
     }
 
-    /// Memory that is active must be seen as the same floats everywhere.
-    fn check_casts(&mut self, stmt: &Stmt) {
+    /// Memory that is active must be seen as the same floats everywhere, and no integer may hold the bits of one.
+    fn check_views(&mut self, stmt: &Stmt) {
         let mut casts = Vec::new();
+        let mut calls = Vec::new();
         let mut look = |node: walk::Node<'_>| {
+            if let walk::Node::Expr(Expr { kind: ExprKind::Math(name, args), ty, span }) = node
+                && ty.is_integral()
+            {
+                calls.push((name.clone(), args.clone(), *span));
+            }
             if let walk::Node::Expr(expr) = node
                 && let ExprKind::Cast(operand) = &expr.kind
                 && operand.ty.is_pointer()
@@ -306,6 +313,12 @@ impl Pushforward<'_, '_> {
             walk::Part::Place(place) => walk::visit_place(place, &mut look),
             walk::Part::Block(_) => std::ops::ControlFlow::Continue(()),
         });
+        for (name, args, span) in calls {
+            let Some(Partial::Refused(reason)) = rules::derivative(&name).map(|rule| rule.partial(0)) else { continue };
+            if args.iter().any(|arg| self.tangent(arg).is_some()) {
+                self.refuse(span, format!("`{name}` has no derivative: {reason}"), "use another function here");
+            }
+        }
         for (cast, operand) in casts {
             let (Some(from), Some(to)) = (operand.ty.pointee(), cast.ty.pointee()) else { continue };
             let primal = self.ctx.primal;

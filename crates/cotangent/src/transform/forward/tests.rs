@@ -355,17 +355,20 @@ fn what_has_no_derivative_is_refused_with_a_way_out() {
 
 #[test]
 fn what_cannot_be_named_or_called_so_is_refused() {
-    let bits = "kernel k(x: float*) { let p: int* = (x as int*); p[1] = p[0]; x[2] = erfcxf(x[0]); }";
+    let bits = "kernel k(x: float*) { let p: int* = (x as int*); p[1] = p[0]; x[2] = nextafterf(x[0], 1.0f);
+                  let i: int = __float_as_int::<int>(x[0]); }";
     refused(
         bits,
         "k",
         "x",
         expect![[r#"
-        C0204: active memory is seen as another type
-          help: point to the type that the memory has, or to a vector of it
-        C0204: `erfcxf` has no derivative: `erfcxf` is not in the table
-          help: use another function here
-    "#]],
+            C0204: active memory is seen as another type
+              help: point to the type that the memory has, or to a vector of it
+            C0204: `nextafterf` has no derivative: the next number is a step of rounding, no function of the reals
+              help: use another function here
+            C0204: `__float_as_int` has no derivative: the bits of a number are an integer, which carries no derivative
+              help: use another function here
+        "#]],
     );
     refused(
         "kernel k(n: int) { }",

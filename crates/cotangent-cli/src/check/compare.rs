@@ -1,0 +1,316 @@
+//! The comparisons of a check, and how near is near enough.
+//!
+//! Everything is relative to the number itself, and a little to the largest of its kind: a sum of large numbers that
+//! cancels is known no better than they are.
+
+use anyhow::Result;
+
+use super::layout::Precision;
+use super::problem::{Outputs, Problem};
+use super::program::{Evaluation, Launch, Program};
+use super::random::Random;
+
+/// How often a point is drawn whose neighbours behave differently, before numbers without a derivative are left out.
+const REDRAWS: usize = 8;
+
+/// The thread orders that are tried besides the natural one.
+const ORDERS: [u64; 2] = [1, 77];
+
+/// One line of the table.
+pub(crate) struct Row {
+    pub(crate) what: String,
+    /// The largest difference, relative.
+    pub(crate) worst: f64,
+    pub(crate) allowed: f64,
+    /// The first number that is wrong.
+    pub(crate) wrong: Option<String>,
+}
+
+/// What a check found.
+#[derive(Default)]
+pub(crate) struct Report {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) redrawn: usize,
+    pub(crate) left_out: usize,
+}
+
+/// A point, a direction, adjoints, and what was computed there.
+struct Sample {
+    point: Vec<f64>,
+    direction: Vec<f64>,
+    adjoints: Vec<f64>,
+    values: Outputs,
+    /// None where the function has no derivative along the direction.
+    differences: Vec<Option<f64>>,
+    tangents: Outputs,
+    /// Adjoints of initial contents, what was there before taken off where it is added to.
+    gradient: Option<Vec<f64>>,
+}
+
+/// Steps and tolerances of one precision.
+struct Scale {
+    step: f64,
+    kink: f64,
+    differences: f64,
+    identity: f64,
+    values: f64,
+}
+
+fn scale(precision: Precision) -> Scale {
+    match precision {
+        Precision::Widened => Scale { step: 1e-4, kink: 1e-4, differences: 1e-6, identity: 1e-10, values: 1e-12 },
+        Precision::Native => Scale { step: 1e-2, kink: 5e-2, differences: 5e-2, identity: 1e-3, values: 1e-5 },
+    }
+}
+
+/// Native numbers have seven digits, and lose some on the way.
+const NATIVE: f64 = 2e-3;
+
+/// Checks the derivatives in the first program, and in the others that they are the same there.
+pub(crate) fn compare(
+    problem: &Problem<'_>,
+    programs: &[Program],
+    launch: Launch,
+    has_reverse: bool,
+    samples: usize,
+    random: &mut Random,
+) -> Result<Report> {
+    let mut report = Report::default();
+    let first = &programs[0];
+    let scale = scale(first.precision);
+    let mut rows = Rows::new(first.precision);
+    for number in 0..samples {
+        let sample = draw(problem, first, launch, has_reverse, number, random, &mut report)?;
+        let evaluations = derivatives(problem, &sample.point, &sample.direction, &sample.adjoints, has_reverse);
+        rows.differences.compare(
+            scale.differences,
+            problem.output_names().into_iter().zip(&sample.tangents).zip(&sample.differences).zip(&sample.values),
+        );
+        if let Some(gradient) = &sample.gradient {
+            let wrong = identity(problem, first, launch, &sample, gradient, scale.identity, &mut rows.identity.worst)?;
+            rows.identity.wrong = rows.identity.wrong.take().or(wrong);
+        }
+        let after = first.run(problem.module, launch, &evaluations, 0)?;
+        for (evaluation, after) in evaluations.iter().zip(&after) {
+            let values = problem.outputs(&evaluation.args, after);
+            rows.values.same(scale.values, &problem.output_names(), &values, &sample.values);
+        }
+        let all = |memory: &[super::memory::Memory]| -> Vec<Vec<f64>> {
+            memory.iter().map(|after| problem.shadows(after)).collect()
+        };
+        let names: Vec<&str> = problem.entries.iter().map(|entry| &*entry.name).collect();
+        for seed in ORDERS {
+            let permuted = first.run(problem.module, launch, &evaluations, seed)?;
+            for (permuted, natural) in all(&permuted).iter().zip(all(&after)) {
+                rows.orders.same(scale.identity, &names, permuted, &natural);
+            }
+        }
+        for native in &programs[1..] {
+            let computed = native.run(problem.module, launch, &evaluations, 0)?;
+            for (computed, exact) in all(&computed).iter().zip(all(&after)) {
+                rows.native.same(NATIVE, &names, computed, &exact);
+            }
+        }
+    }
+    report.rows = rows.finish(has_reverse, programs.len() > 1);
+    Ok(report)
+}
+
+/// The evaluations of both derivatives at a sample.
+fn derivatives(
+    problem: &Problem<'_>,
+    point: &[f64],
+    direction: &[f64],
+    adjoints: &[f64],
+    has_reverse: bool,
+) -> Vec<Evaluation> {
+    let mut evaluations = vec![problem.forward(point, direction)];
+    if has_reverse {
+        evaluations.push(problem.reverse(point, adjoints));
+    }
+    evaluations
+}
+
+/// Draws a sample; again if its neighbours take another branch.
+fn draw(
+    problem: &Problem<'_>,
+    program: &Program,
+    launch: Launch,
+    has_reverse: bool,
+    number: usize,
+    random: &mut Random,
+    report: &mut Report,
+) -> Result<Sample> {
+    let scale = scale(program.precision);
+    for attempt in 0.. {
+        let base = problem.point();
+        let keep = number == 0 && attempt == 0;
+        let vary = |random: &mut Random, value: f64| f64::from((value * random.single(0.8, 1.2)) as f32);
+        let point: Vec<f64> = base.iter().map(|value| if keep { *value } else { vary(random, *value) }).collect();
+        let direction: Vec<f64> = point.iter().map(|_| random.single(-1.0, 1.0)).collect();
+        let adjoints: Vec<f64> = point.iter().map(|_| random.single(-1.0, 1.0)).collect();
+        let moved = |step: f64| -> Vec<f64> { point.iter().zip(&direction).map(|(x, v)| x + step * v).collect() };
+        let steps = [0.0, scale.step, -scale.step, scale.step / 2.0, -scale.step / 2.0];
+        let mut evaluations: Vec<Evaluation> = steps.iter().map(|step| problem.primal(&moved(*step))).collect();
+        evaluations.extend(derivatives(problem, &point, &direction, &adjoints, has_reverse));
+        let after = program.run(problem.module, launch, &evaluations, 0)?;
+        let outputs = |index: usize| problem.outputs(&evaluations[index].args, &after[index]);
+        let [values, right, left, near_right, near_left] = [0, 1, 2, 3, 4].map(outputs);
+        let quotient = |right: f64, left: f64, step: f64| (right - left) / (2.0 * step);
+        let differences: Vec<Option<f64>> = (0..values.len())
+            .map(|index| {
+                let far = quotient(right[index], left[index], scale.step);
+                let near = quotient(near_right[index], near_left[index], scale.step / 2.0);
+                let size = near.abs() + 1e-2 * values[index].abs() + 1e-3;
+                // Richardson's extrapolation: the error falls with the fourth power of the step.
+                ((far - near).abs() <= scale.kink * size).then_some((4.0 * near - far) / 3.0)
+            })
+            .collect();
+        let kinks = differences.iter().filter(|difference| difference.is_none()).count();
+        if kinks > 0 && attempt < REDRAWS {
+            report.redrawn += 1;
+            continue;
+        }
+        report.left_out += kinks;
+        let tangents = problem.tangents(&evaluations[5].args, &after[5]);
+        let gradient = has_reverse.then(|| {
+            let after = problem.shadows(&after[6]);
+            let entries = problem.entries.iter().zip(after).zip(&adjoints);
+            entries.map(|((entry, after), before)| if entry.is_output { after } else { after - before }).collect()
+        });
+        return Ok(Sample { point, direction, adjoints, values, differences, tangents, gradient });
+    }
+    unreachable!("the last attempt returns")
+}
+
+/// `<w, Jv> = <Jᵀw, v>`. If not, the entry whose adjoint is wrong, found by a pushforward along it alone.
+fn identity(
+    problem: &Problem<'_>,
+    program: &Program,
+    launch: Launch,
+    sample: &Sample,
+    gradient: &[f64],
+    allowed: f64,
+    worst: &mut f64,
+) -> Result<Option<String>> {
+    let weights = weights(problem, &sample.adjoints);
+    let dot = |left: &[f64], right: &[f64]| {
+        let products = left.iter().zip(right).map(|(a, b)| a * b);
+        products.fold((0.0, 0.0), |(sum, size), product| (sum + product, size + f64::abs(product)))
+    };
+    let (forward, forward_size) = dot(&weights, &sample.tangents);
+    let (reverse, reverse_size) = dot(gradient, &sample.direction);
+    let error = (forward - reverse).abs() / (forward_size.max(reverse_size) + f64::MIN_POSITIVE);
+    *worst = if error.is_finite() { worst.max(error) } else { f64::INFINITY };
+    if error <= allowed {
+        return Ok(None);
+    }
+    let count = problem.entries.len().min(256);
+    let along = |index: usize| {
+        let mut unit = vec![0.0; problem.entries.len()];
+        unit[index] = 1.0;
+        problem.forward(&sample.point, &unit)
+    };
+    let probes: Vec<Evaluation> = (0..count).map(along).collect();
+    let after = program.run(problem.module, launch, &probes, 0)?;
+    for (index, (probe, after)) in probes.iter().zip(&after).enumerate() {
+        let (expected, size) = dot(&weights, &problem.tangents(&probe.args, after));
+        let found = gradient[index];
+        if (found - expected).abs() > allowed.max(1e-9) * (size + expected.abs() + f64::MIN_POSITIVE) {
+            let name = &problem.entries[index].name;
+            return Ok(Some(format!("the adjoint of {name} is {found:e}, and forward mode says {expected:e}")));
+        }
+    }
+    Ok(Some(format!("<w, Jv> is {forward:e}, and <Jᵀw, v> is {reverse:e}")))
+}
+
+/// The adjoints of outputs; a result is seeded with 1.
+fn weights(problem: &Problem<'_>, adjoints: &[f64]) -> Vec<f64> {
+    let outputs = problem.entries.iter().zip(adjoints).filter(|(entry, _)| entry.is_output);
+    outputs.map(|(_, adjoint)| *adjoint).chain(problem.results.iter().map(|_| 1.0)).collect()
+}
+
+/// The lines while they are filled.
+struct Rows {
+    differences: Row,
+    identity: Row,
+    values: Row,
+    orders: Row,
+    native: Row,
+}
+
+impl Rows {
+    fn new(precision: Precision) -> Rows {
+        let scale = scale(precision);
+        let word = match precision {
+            Precision::Native => "native",
+            Precision::Widened => "widened",
+        };
+        let row = |what: &str, allowed| Row { what: format!("{what}, {word}"), worst: 0.0, allowed, wrong: None };
+        Rows {
+            differences: row("forward mode against central differences", scale.differences),
+            identity: row("reverse mode against forward mode", scale.identity),
+            values: row("values beside derivatives against the program's", scale.values),
+            orders: row("other orders of threads", scale.identity),
+            native: Row {
+                what: "derivatives native against widened".to_owned(),
+                worst: 0.0,
+                allowed: NATIVE,
+                wrong: None,
+            },
+        }
+    }
+
+    fn finish(self, has_reverse: bool, has_native: bool) -> Vec<Row> {
+        let mut rows = vec![self.differences];
+        if has_reverse {
+            rows.push(self.identity);
+        }
+        rows.push(self.values);
+        rows.push(self.orders);
+        if has_native {
+            rows.push(self.native);
+        }
+        rows
+    }
+}
+
+impl Row {
+    fn note(&mut self, error: f64, allowed: f64, wrong: impl FnOnce() -> String) {
+        self.worst = if error.is_finite() { self.worst.max(error) } else { f64::INFINITY };
+        // A NaN is no less than anything.
+        if !matches!(error.partial_cmp(&allowed), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal))
+            && self.wrong.is_none()
+        {
+            self.wrong = Some(wrong());
+        }
+    }
+
+    fn compare<'n>(
+        &mut self,
+        allowed: f64,
+        numbers: impl Iterator<Item = (((&'n str, &'n f64), &'n Option<f64>), &'n f64)>,
+    ) {
+        let numbers: Vec<_> = numbers.collect();
+        let largest = numbers.iter().filter_map(|((_, expected), _)| **expected).map(f64::abs).fold(0.0, f64::max);
+        for (((name, found), expected), value) in numbers {
+            let Some(expected) = expected else { continue };
+            let size = expected.abs() + 1e-2 * largest + 1e-4 * value.abs() + f64::MIN_POSITIVE;
+            let message = || format!("the tangent of {name} is {found:e}, and central differences say {expected:e}");
+            self.note((found - expected).abs() / size, allowed, message);
+        }
+    }
+
+    /// Two ways to the same numbers; those that are not numbers in both ways agree.
+    fn same(&mut self, allowed: f64, names: &[&str], found: &[f64], expected: &[f64]) {
+        let largest = expected.iter().map(|value| value.abs()).fold(0.0, f64::max);
+        for ((name, found), expected) in names.iter().zip(found).zip(expected) {
+            if found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan()) {
+                continue;
+            }
+            let size = expected.abs() + 0.1 * largest + f64::MIN_POSITIVE;
+            let message = || format!("{name} is {found:e} instead of {expected:e}");
+            self.note((found - expected).abs() / size, allowed, message);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+// The program that `cotangent check` runs: it reads evaluations from a file, carries each out and writes what memory
+// holds afterwards to another. It is appended to the user's text, so that it can name whatever the user's text can; the
+// derivatives stand between the two, each in a namespace of its own.
+#undef main
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <type_traits>
+#include <utility>
+
+namespace cotangent_check {
+
+// The memory of one argument, or what another buffer points to: on the device, and what was copied there.
+struct Buffer {
+  unsigned char* data;
+  unsigned char* host;
+  unsigned long bytes;
+};
+
+struct Launch {
+  dim3 grid, block;
+  unsigned long shared;
+};
+
+template <class P>
+struct Take {
+  COTANGENT_UNCHECKED static P from(Buffer& buffer) { return *reinterpret_cast<P*>(buffer.host); }
+};
+template <class T>
+struct Take<T*> {
+  COTANGENT_UNCHECKED static T* from(Buffer& buffer) { return reinterpret_cast<T*>(buffer.data); }
+};
+template <class T>
+struct Take<T&> {
+  COTANGENT_UNCHECKED static T& from(Buffer& buffer) { return *reinterpret_cast<T*>(buffer.data); }
+};
+
+template <class... P, size_t... I>
+void run_kernel(void (*kernel)(P...), const Launch& launch, Buffer* buffers, std::index_sequence<I...>) {
+  ::cotangent::launch(kernel, launch.grid, launch.block, launch.shared)(Take<P>::from(buffers[I])...);
+}
+
+// A kernel of the user's.
+template <class... P>
+void kernel(void (*function)(P...), const Launch& launch, Buffer* buffers) {
+  run_kernel(function, launch, buffers, std::index_sequence_for<P...>());
+}
+
+template <class R, class... P, size_t... I>
+void run_device(R (*function)(P...), Buffer* buffers, std::index_sequence<I...>) {
+  auto call = [function, buffers]() COTANGENT_UNCHECKED {
+    if constexpr (std::is_same<R, void>::value) {
+      function(Take<P>::from(buffers[I])...);
+    } else {
+      *reinterpret_cast<R*>(buffers[sizeof...(P)].data) = function(Take<P>::from(buffers[I])...);
+    }
+  };
+  ::cotangent::launch(call, dim3(1), dim3(1))();
+}
+
+// A device function of the user's, called by one thread; its result goes behind the arguments.
+template <class R, class... P>
+void device(R (*function)(P...), const Launch&, Buffer* buffers) {
+  run_device(function, buffers, std::index_sequence_for<P...>());
+}
+
+template <class... P, size_t... I>
+void run_printed(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const Launch& launch, Buffer* buffers,
+                 std::index_sequence<I...>) {
+  launcher(launch.grid, launch.block, launch.shared, 0, Take<P>::from(buffers[I])...);
+}
+
+// A kernel that was printed, by its launcher.
+template <class... P>
+void printed(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const Launch& launch, Buffer* buffers) {
+  run_printed(launcher, launch, buffers, std::index_sequence_for<P...>());
+}
+
+void evaluate(unsigned variant, const Launch& launch, Buffer* buffers);
+
+template <class T>
+T read(FILE* file) {
+  T value;
+  if (fread(&value, sizeof(T), 1, file) != 1) exit(90);
+  return value;
+}
+
+inline int run(const char* input, const char* output) {
+  FILE* in = fopen(input, "rb");
+  FILE* out = fopen(output, "wb");
+  if (!in || !out) return 91;
+  unsigned evaluations = read<unsigned>(in);
+  for (unsigned e = 0; e < evaluations; e++) {
+    unsigned variant = read<unsigned>(in);
+    Launch launch;
+    launch.grid = dim3(read<unsigned>(in), 1, 1);
+    launch.grid.y = read<unsigned>(in);
+    launch.grid.z = read<unsigned>(in);
+    launch.block = dim3(read<unsigned>(in), 1, 1);
+    launch.block.y = read<unsigned>(in);
+    launch.block.z = read<unsigned>(in);
+    launch.shared = read<unsigned long>(in);
+    unsigned count = read<unsigned>(in);
+    Buffer* buffers = static_cast<Buffer*>(malloc((count + 1) * sizeof(Buffer)));
+    for (unsigned b = 0; b < count; b++) {
+      buffers[b].bytes = read<unsigned long>(in);
+      void* data = nullptr;
+      cudaMalloc(&data, buffers[b].bytes);
+      buffers[b].data = static_cast<unsigned char*>(data);
+      buffers[b].host = static_cast<unsigned char*>(aligned_alloc(64, (buffers[b].bytes / 64 + 1) * 64));
+      if (fread(buffers[b].host, 1, buffers[b].bytes, in) != buffers[b].bytes) return 92;
+    }
+    unsigned patches = read<unsigned>(in);
+    for (unsigned p = 0; p < patches; p++) {
+      unsigned where = read<unsigned>(in);
+      unsigned long offset = read<unsigned long>(in);
+      unsigned target = read<unsigned>(in);
+      memcpy(buffers[where].host + offset, &buffers[target].data, sizeof(void*));
+    }
+    for (unsigned b = 0; b < count; b++) {
+      cudaMemcpy(buffers[b].data, buffers[b].host, buffers[b].bytes, cudaMemcpyHostToDevice);
+    }
+    unsigned arguments = read<unsigned>(in);
+    Buffer* given = static_cast<Buffer*>(malloc((arguments + 1) * sizeof(Buffer)));
+    for (unsigned a = 0; a < arguments; a++) given[a] = buffers[read<unsigned>(in)];
+    evaluate(variant, launch, given);
+    int error = static_cast<int>(cudaDeviceSynchronize());
+    if (error == 0) error = static_cast<int>(cudaGetLastError());
+    fwrite(&error, sizeof(error), 1, out);
+    for (unsigned b = 0; b < count; b++) {
+      cudaMemcpy(buffers[b].host, buffers[b].data, buffers[b].bytes, cudaMemcpyDeviceToHost);
+      fwrite(buffers[b].host, 1, buffers[b].bytes, out);
+      cudaFree(buffers[b].data);
+      free(buffers[b].host);
+    }
+    free(given);
+    free(buffers);
+  }
+  fclose(in);
+  return fclose(out);
+}
+
+}  // namespace cotangent_check
+
+int main(int, char** words) { return cotangent_check::run(words[1], words[2]); }

@@ -1,0 +1,250 @@
+//! `cotangent check`: proves a derivative on the CPU.
+//!
+//! The oracle is the user's own text, compiled directly, never what Cotangent prints. Forward mode is compared with
+//! central differences of it, reverse mode with forward mode by `<w, Jv> = <Jᵀw, v>`, all in a build where `float` is
+//! `double`; then derivatives in native precision and with threads in other orders are compared with these.
+
+mod compare;
+mod layout;
+mod memory;
+mod problem;
+mod program;
+mod random;
+mod values;
+mod widen;
+
+use std::path::Path;
+
+use anstream::println;
+use anyhow::{Context, Result};
+use cotangent::diagnostic::{self, Diagnostic};
+use cotangent::ir::{FunctionId, Module, Space, Type};
+use cotangent::transform::Request;
+use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
+use cotangent_driver::flags::ParseFlags;
+use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, read, with_deep_stack};
+use cotangent_driver::{Environment, Tools, flags};
+
+use self::compare::{Report, compare};
+use self::layout::Precision;
+use self::problem::Problem;
+use self::program::{Launch, Program, Texts, Variant, is_rejected, with_entry};
+use self::random::Random;
+use self::values::Spec;
+use crate::arguments::Check;
+use crate::exit;
+use crate::terminal::Terminal;
+
+/// What was read, lowered and differentiated.
+struct Prepared {
+    module: Module,
+    request: Request,
+    forward: Module,
+    /// None if there is no reverse mode for it.
+    reverse: Option<Module>,
+    direct: CpuProgram,
+}
+
+pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
+    let launch = match parse_launch(options.launch.as_deref()) {
+        Ok(launch) => launch,
+        Err(message) => return Ok(usage(terminal, &message)),
+    };
+    let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
+    terminal.flag_notes(&flags.notes);
+    let tools = Tools::find(Environment::of_process())?;
+    let file = &options.what.file;
+    let input = Input { file, flags: &flags, cuda_path: options.reading.cuda_path.as_deref(), colour: terminal.colour };
+    let names = options.what.names();
+    let wanted = Wanted { function: &options.what.function, wrt: names.as_deref() };
+    let step = format!("Reading {}", file.display());
+    let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options.mode.forward_only()))?;
+
+    let function = &prepared.module.functions[prepared.request.function];
+    if function.result.is_pointer() {
+        return Ok(usage(terminal, "a function that returns a pointer is checked through a function that calls it"));
+    }
+    // A device function is called by one thread.
+    let one = Launch { grid: [1; 3], block: [1; 3], shared: 0 };
+    let launch = if function.space == Space::Kernel { launch } else { one };
+    let threads = launch.grid.iter().chain(&launch.block).product::<u32>() as usize;
+    let length = threads * 4;
+    let specs = match &options.args {
+        Some(text) => values::parse(text),
+        None => Ok(function.params.iter().map(|param| default_spec(&function.locals[*param].ty, threads)).collect()),
+    };
+    let specs = match specs {
+        Ok(specs) => specs,
+        Err(message) => return Ok(usage(terminal, &format!("--args: {message}"))),
+    };
+    let mut random = Random::new(options.seed);
+    let problem = Problem::new(&prepared.module, &prepared.request, &prepared.forward, &specs, length, &mut random);
+    let problem = match problem {
+        Ok(problem) => problem,
+        Err(error) => return Ok(usage(terminal, &format!("{error}; {}", template(&prepared, length)))),
+    };
+    let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
+    let step = format!("Compiling {} for the CPU", file.display());
+    let builder = Builder { tools: &tools, texts: texts(options, &prepared), flags: &flags, folder: folder.path() };
+    if options.args.is_none() {
+        // Nobody said that these arguments suit the function.
+        let checked = terminal.step(&step, || builder.build(Precision::Native, true))?;
+        if let Err(error) = checked.run(&prepared.module, launch, &[problem.primal(&problem.point())], 0) {
+            let message = format!("the default arguments do not suit: {error:#}\n{}", template(&prepared, length));
+            return Ok(usage(terminal, &message));
+        }
+    }
+    let programs = terminal.step(&step, || builder.both(terminal))?;
+    let has_reverse = prepared.reverse.is_some();
+    let report = compare(&problem, &programs, launch, has_reverse, options.samples, &mut random)
+        .with_context(|| template(&prepared, length))?;
+    Ok(show(&prepared, launch, options.samples, &report))
+}
+
+fn usage(terminal: &Terminal, message: &str) -> u8 {
+    terminal.error(&anyhow::anyhow!("{message}"));
+    exit::USAGE
+}
+
+fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: bool) -> Result<Prepared, Failure> {
+    with_deep_stack(|| {
+        let passes = read(tools, input)?;
+        let rendered = |found: Vec<Diagnostic>| {
+            Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
+        };
+        let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
+        let derivative = |mode| {
+            let derivative = differentiate(&module, &request, mode)?;
+            let last = derivative.functions.len() as u32 - 1;
+            Ok(with_entry(&derivative, FunctionId(last)))
+        };
+        let forward = derivative(Mode::Forward).map_err(rendered)?;
+        let reverse = if forward_only { None } else { Some(derivative(Mode::Reverse).map_err(rendered)?) };
+        let direct = direct_of(&passes, input.file);
+        Ok(Prepared { module, request, forward, reverse, direct })
+    })
+}
+
+fn texts<'a>(options: &'a Check, prepared: &'a Prepared) -> Texts<'a> {
+    let mut derivatives = vec![(Variant::Forward, &prepared.forward)];
+    derivatives.extend(prepared.reverse.iter().map(|reverse| (Variant::Reverse, reverse)));
+    Texts {
+        file: &options.what.file,
+        direct: &prepared.direct,
+        function: &options.what.function,
+        is_kernel: prepared.module.functions[prepared.request.function].space == Space::Kernel,
+        derivatives,
+    }
+}
+
+/// Compiles the texts in several ways.
+struct Builder<'a> {
+    tools: &'a Tools,
+    texts: Texts<'a>,
+    flags: &'a ParseFlags,
+    folder: &'a Path,
+}
+
+impl Builder<'_> {
+    fn build(&self, precision: Precision, is_checked: bool) -> Result<Program> {
+        Program::build(self.tools, &self.texts, self.flags, precision, is_checked, self.folder)
+    }
+
+    /// The widened program and the native one; if the text cannot be widened, the native one alone.
+    fn both(&self, terminal: &Terminal) -> Result<Vec<Program>> {
+        let (widened, native) = std::thread::scope(|scope| {
+            let widened = scope.spawn(|| self.build(Precision::Widened, false));
+            let native = self.build(Precision::Native, false);
+            (widened.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), native)
+        });
+        match (widened, native) {
+            (Ok(widened), Ok(native)) => Ok(vec![widened, native]),
+            (Err(error), Ok(native)) if is_rejected(&error) => {
+                terminal.note("the text does not compile with `float` as `double`: checked in native precision only");
+                Ok(vec![native])
+            }
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        }
+    }
+}
+
+/// What an argument is without `--args`: arrays of four elements a thread, and numbers that stay inside them.
+fn default_spec(ty: &Type, threads: usize) -> Spec {
+    match ty {
+        Type::Pointer(pointer) if matches!(pointer.pointee, Type::Int(_)) => {
+            Spec::Integers(threads * 4, threads as i128)
+        }
+        Type::Int(_) => Spec::Number(threads as f64),
+        Type::Bool => Spec::Number(1.0),
+        Type::Void | Type::Float(_) | Type::Pointer(_) | Type::Array(..) | Type::Record(_) | Type::Opaque(_) => {
+            Spec::Random(threads * 4)
+        }
+    }
+}
+
+/// What `--args` would be for the defaults, to be filled in.
+fn template(prepared: &Prepared, length: usize) -> String {
+    let function = &prepared.module.functions[prepared.request.function];
+    let argument = |ty: &Type| match ty {
+        Type::Pointer(pointer) => match &pointer.pointee {
+            Type::Int(kind) => format!("ints<{}>({length}, {length})", kind.spelling()),
+            Type::Float(kind) => format!("in<{}>({length})", kind.spelling()),
+            Type::Void | Type::Bool | Type::Pointer(_) | Type::Array(..) | Type::Record(_) | Type::Opaque(_) => {
+                format!("in<T>({length})")
+            }
+        },
+        Type::Float(_) => "1.0f".to_owned(),
+        Type::Record(_) => "T{1.0f, 1}".to_owned(),
+        Type::Void | Type::Bool | Type::Int(_) | Type::Array(..) | Type::Opaque(_) => "1".to_owned(),
+    };
+    let arguments: Vec<String> = function.params.iter().map(|param| argument(&function.locals[*param].ty)).collect();
+    format!("arguments of `{}` can be given so: --args '{}'", function.name, arguments.join(", "))
+}
+
+/// `2x64`, `2,2x8,8`, `2x64x1024`: blocks, threads, bytes of dynamic shared memory.
+fn parse_launch(text: Option<&str>) -> Result<Launch, String> {
+    let Some(text) = text else { return Ok(Launch { grid: [1; 3], block: [32, 1, 1], shared: 0 }) };
+    let wrong = || format!("--launch {text}: use BLOCKSxTHREADS, such as 2x64 or 2,2x8,8");
+    let extents = |text: &str| -> Result<[u32; 3], String> {
+        let mut extents = [1; 3];
+        for (index, extent) in text.split(',').enumerate() {
+            *extents.get_mut(index).ok_or_else(wrong)? = extent.trim().parse().map_err(|_| wrong())?;
+        }
+        Ok(extents)
+    };
+    let parts: Vec<&str> = text.split('x').collect();
+    match parts.as_slice() {
+        [grid, block] => Ok(Launch { grid: extents(grid)?, block: extents(block)?, shared: 0 }),
+        [grid, block, shared] => {
+            let shared = shared.trim().parse().map_err(|_| wrong())?;
+            Ok(Launch { grid: extents(grid)?, block: extents(block)?, shared })
+        }
+        _ => Err(wrong()),
+    }
+}
+
+fn show(prepared: &Prepared, launch: Launch, samples: usize, report: &Report) -> u8 {
+    let function = &prepared.module.functions[prepared.request.function];
+    let names: Vec<&str> = prepared.request.wrt.iter().map(|param| function.local_name(*param)).collect();
+    let threads = launch.grid.iter().chain(&launch.block).product::<u32>();
+    let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    println!("{} with respect to {}: {threads}, {samples} samples", function.name, names.join(", "));
+    let is_wrong = report.rows.iter().any(|row| row.wrong.is_some());
+    for row in &report.rows {
+        let verdict = if row.wrong.is_some() { "WRONG" } else { "ok" };
+        println!("  {:<58} {:>8.1e} of {:>6.0e}  {verdict}", row.what, row.worst, row.allowed);
+    }
+    for wrong in report.rows.iter().filter_map(|row| row.wrong.as_ref()) {
+        println!("  first wrong: {wrong}");
+    }
+    if report.redrawn > 0 {
+        println!("  {} samples drawn anew, because a branch or kink was too near", report.redrawn);
+    }
+    if report.left_out > 0 {
+        println!(
+            "  {} numbers left out of the differences: too near to a branch or kink in every sample",
+            report.left_out
+        );
+    }
+    if is_wrong { exit::PROGRAM } else { exit::SUCCESS }
+}

@@ -1,0 +1,223 @@
+//! What is checked: the numbers that are varied, those that come out, and the calls that relate them.
+
+use anyhow::{Result, bail};
+use cotangent::ir::{FloatKind, Function, Module, Type};
+use cotangent::transform::Request;
+
+use super::layout::{Precision, Scalar, layout};
+use super::memory::{Memory, Value};
+use super::program::{Evaluation, Variant};
+use super::random::Random;
+use super::values::Spec;
+
+/// One floating number of a named parameter.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) buffer: usize,
+    pub(crate) index: usize,
+    /// Whether the caller sees what becomes of it.
+    pub(crate) is_output: bool,
+    /// As the user would write it.
+    pub(crate) name: String,
+}
+
+/// The function, its inputs, and where its numbers are.
+pub(crate) struct Problem<'a> {
+    pub(crate) module: &'a Module,
+    function: &'a Function,
+    named: Vec<usize>,
+    base: Memory,
+    pub(crate) entries: Vec<Entry>,
+    /// The floating numbers of the result: their positions in it, and their names.
+    pub(crate) results: Vec<(usize, String)>,
+    /// Whether the pushforward gives the result's tangent.
+    result_has_tangent: bool,
+}
+
+/// Floats after a call: those of entries that are outputs, then those of the result.
+pub(crate) type Outputs = Vec<f64>;
+
+impl<'a> Problem<'a> {
+    pub(crate) fn new(
+        module: &'a Module,
+        request: &Request,
+        forward: &Module,
+        specs: &[Spec],
+        length: usize,
+        random: &mut Random,
+    ) -> Result<Self> {
+        let function = &module.functions[request.function];
+        if specs.len() != function.params.len() {
+            bail!("`{}` has {} parameters, and --args gives {}", function.name, function.params.len(), specs.len());
+        }
+        let mut base = Memory::default();
+        // The parameters' own buffers come first, so nested ones are appended behind them.
+        let mut nested = Vec::new();
+        for (param, spec) in function.params.iter().zip(specs) {
+            let mut own = Memory::default();
+            own.parameter(module, &function.locals[*param].ty, spec, length, random);
+            nested.push(own);
+        }
+        let mut next = function.params.len();
+        let mut behind = Vec::new();
+        for own in nested {
+            let first = next - 1;
+            let moved = |target: usize| first + target;
+            let mut buffers = own.buffers.into_iter().map(|mut buffer| {
+                for value in &mut buffer.values {
+                    if let Value::Pointer(Some(target)) = value {
+                        *target = moved(*target);
+                    }
+                }
+                buffer
+            });
+            base.buffers.extend(buffers.next());
+            let before = behind.len();
+            behind.extend(buffers);
+            next += behind.len() - before;
+        }
+        base.buffers.extend(behind);
+        let named: Vec<usize> =
+            request.wrt.iter().filter_map(|param| function.params.iter().position(|known| known == param)).collect();
+        let entries = entries(module, function, &base, &named)?;
+        let leaves = layout(module, &function.result, Precision::Native).leaves.into_iter().enumerate();
+        let floats = leaves.filter(|(_, leaf)| matches!(leaf.scalar, Scalar::Float(_)));
+        let results: Vec<(usize, String)> =
+            floats.map(|(index, leaf)| (index, format!("result{}", leaf.path))).collect();
+        let tangents = forward.functions.iter().last().map_or(0, |pushforward| pushforward.params.len());
+        let entry_result = usize::from(function.result != Type::Void);
+        let result_has_tangent = tangents > function.params.len() + named.len() + entry_result;
+        Ok(Problem { module, function, named, base, entries, results, result_has_tangent })
+    }
+
+    /// The values that the entries have now, drawn anew where they are random.
+    pub(crate) fn point(&self) -> Vec<f64> {
+        self.entries.iter().map(|entry| self.base.float(entry.buffer, entry.index)).collect()
+    }
+
+    /// The names of outputs, in the order of [`Outputs`].
+    pub(crate) fn output_names(&self) -> Vec<&str> {
+        let outputs = self.entries.iter().filter(|entry| entry.is_output).map(|entry| &*entry.name);
+        outputs.chain(self.results.iter().map(|(_, name)| &**name)).collect()
+    }
+
+    fn at(&self, point: &[f64]) -> Memory {
+        let mut memory = self.base.clone();
+        for (entry, value) in self.entries.iter().zip(point) {
+            memory.buffers[entry.buffer].values[entry.index] = Value::Float(*value);
+        }
+        memory
+    }
+
+    /// The user's function at a point.
+    pub(crate) fn primal(&self, point: &[f64]) -> Evaluation {
+        let mut memory = self.at(point);
+        let mut args: Vec<usize> = (0..self.function.params.len()).collect();
+        if self.function.result != Type::Void {
+            args.push(memory.zero(self.module, &self.function.result));
+        }
+        Evaluation { variant: Variant::Primal, memory, args }
+    }
+
+    /// The pushforward at a point along a direction.
+    pub(crate) fn forward(&self, point: &[f64], direction: &[f64]) -> Evaluation {
+        let mut evaluation = self.with_shadows(Variant::Forward, point, direction);
+        if self.result_has_tangent {
+            let tangent = evaluation.memory.zero(self.module, &self.function.result);
+            evaluation.args.push(tangent);
+        }
+        self.add_result(&mut evaluation);
+        evaluation
+    }
+
+    /// The gradient at a point with adjoints of the final contents; those of values are what is added to.
+    pub(crate) fn reverse(&self, point: &[f64], adjoints: &[f64]) -> Evaluation {
+        let mut evaluation = self.with_shadows(Variant::Reverse, point, adjoints);
+        self.add_result(&mut evaluation);
+        evaluation
+    }
+
+    fn with_shadows(&self, variant: Variant, point: &[f64], shadow: &[f64]) -> Evaluation {
+        let mut memory = self.at(point);
+        let mut args: Vec<usize> = (0..self.function.params.len()).collect();
+        for named in &self.named {
+            let mut float = |buffer: usize, index: usize| {
+                let is_it = |entry: &Entry| entry.buffer == buffer && entry.index == index;
+                self.entries.iter().position(is_it).map_or(0.0, |position| shadow[position])
+            };
+            args.push(memory.buffers.len());
+            memory.shadow(*named, &mut float);
+        }
+        Evaluation { variant, memory, args }
+    }
+
+    fn add_result(&self, evaluation: &mut Evaluation) {
+        if self.function.result != Type::Void {
+            let result = evaluation.memory.zero(self.module, &self.function.result);
+            evaluation.args.push(result);
+        }
+    }
+
+    /// What the function computed, by whichever call.
+    pub(crate) fn outputs(&self, args: &[usize], after: &Memory) -> Outputs {
+        let outputs = self.entries.iter().filter(|entry| entry.is_output);
+        let mut values: Outputs = outputs.map(|entry| after.float(entry.buffer, entry.index)).collect();
+        if let Some(result) = args.last() {
+            values.extend(self.results.iter().map(|(index, _)| after.float(*result, *index)));
+        }
+        values
+    }
+
+    /// The shadows of all entries after a call.
+    pub(crate) fn shadows(&self, after: &Memory) -> Vec<f64> {
+        let mut first = self.base.buffers.len();
+        let mut places = Vec::new();
+        for named in &self.named {
+            let reached = self.base.reachable(*named);
+            places.extend(reached.iter().enumerate().map(|(index, buffer)| (*buffer, first + index)));
+            first += reached.len();
+        }
+        let shadow = |entry: &Entry| {
+            let place = places.iter().find(|(primal, _)| *primal == entry.buffer);
+            place.map_or(0.0, |(_, shadow)| after.float(*shadow, entry.index))
+        };
+        self.entries.iter().map(shadow).collect()
+    }
+
+    /// The tangents of outputs after a pushforward.
+    pub(crate) fn tangents(&self, args: &[usize], after: &Memory) -> Outputs {
+        let all = self.shadows(after);
+        let outputs = self.entries.iter().zip(all).filter(|(entry, _)| entry.is_output);
+        let mut values: Outputs = outputs.map(|(_, tangent)| tangent).collect();
+        let tangent = self.result_has_tangent.then(|| args[args.len() - 2]);
+        values.extend(self.results.iter().map(|(index, _)| tangent.map_or(0.0, |buffer| after.float(buffer, *index))));
+        values
+    }
+}
+
+fn entries(module: &Module, function: &Function, base: &Memory, named: &[usize]) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for param in named {
+        let local = &function.locals[function.params[*param]];
+        for buffer in base.reachable(*param) {
+            let leaves = layout(module, &base.buffers[buffer].ty, Precision::Native).leaves;
+            let is_own = buffer == *param;
+            for (index, value) in base.buffers[buffer].values.iter().enumerate() {
+                let leaf = &leaves[index % leaves.len()];
+                let Value::Float(_) = value else { continue };
+                if let Scalar::Float(FloatKind::Half | FloatKind::BFloat) = leaf.scalar {
+                    bail!("`{}` has numbers of half precision, which are not checked yet", local.name);
+                }
+                let element = index / leaves.len();
+                let name = match (is_own, local.ty.is_pointer()) {
+                    (true, false) => format!("{}{}", local.name, leaf.path),
+                    (true, true) => format!("{}[{element}]{}", local.name, leaf.path),
+                    (false, _) => format!("{}->…[{element}]{}", local.name, leaf.path),
+                };
+                let is_output = !is_own || local.ty.is_pointer();
+                entries.push(Entry { buffer, index, is_output, name });
+            }
+        }
+    }
+    Ok(entries)
+}

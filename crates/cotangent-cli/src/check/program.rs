@@ -1,0 +1,261 @@
+//! The program that is run: the user's own text, the derivatives that were printed, and the harness around them, as one
+//! translation unit in one precision. Compilers are slow to start, so all evaluations are in one program, and a run
+//! carries out as many as there are.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use cotangent::emit::{Dialect, emit};
+use cotangent::ir::build::FunctionBuilder;
+use cotangent::ir::{Expr, ExprKind, FunctionId, Module, Place, Space, StmtKind, Type};
+use cotangent_driver::compile::{CpuRequest, Overlay, compile};
+use cotangent_driver::flags::ParseFlags;
+use cotangent_driver::program::CpuProgram;
+use cotangent_driver::{DriverError, Tools};
+
+use super::layout::Precision;
+use super::memory::Memory;
+use super::widen;
+use crate::exec;
+
+const HARNESS: &str = include_str!("harness.hpp");
+
+/// What can be evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// The user's own text.
+    Primal = 0,
+    Forward = 1,
+    Reverse = 2,
+}
+
+/// Blocks, threads of a block, bytes of dynamic shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Launch {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u64,
+}
+
+/// One call: the memory before it, and the buffers that are arguments.
+pub(crate) struct Evaluation {
+    pub(crate) variant: Variant,
+    pub(crate) memory: Memory,
+    pub(crate) args: Vec<usize>,
+}
+
+/// The texts of a program.
+pub(crate) struct Texts<'a> {
+    pub(crate) file: &'a Path,
+    pub(crate) direct: &'a CpuProgram,
+    /// The function as the user's text names it.
+    pub(crate) function: &'a str,
+    pub(crate) is_kernel: bool,
+    /// Modules of derivatives; the last function is the entry, a kernel.
+    pub(crate) derivatives: Vec<(Variant, &'a Module)>,
+}
+
+/// A program that was compiled.
+pub(crate) struct Program {
+    shared_object: PathBuf,
+    folder: PathBuf,
+    pub(crate) precision: Precision,
+    /// Whether accesses are checked.
+    is_checked: bool,
+}
+
+impl Program {
+    /// Compiles the texts.
+    pub(crate) fn build(
+        tools: &Tools,
+        texts: &Texts<'_>,
+        flags: &ParseFlags,
+        precision: Precision,
+        is_checked: bool,
+        folder: &Path,
+    ) -> Result<Program> {
+        let name = match (is_checked, precision) {
+            (true, _) => "checked",
+            (false, Precision::Native) => "native",
+            (false, Precision::Widened) => "widened",
+        };
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let mut overlays = texts.direct.texts.clone();
+        let position = overlays.iter().position(|text| text.path == texts.file);
+        let position = position.map_or_else(
+            || -> Result<usize> {
+                let text = std::fs::read_to_string(texts.file)
+                    .with_context(|| format!("cannot read {}", texts.file.display()))?;
+                overlays.push(Overlay { path: texts.file.to_path_buf(), text });
+                Ok(overlays.len() - 1)
+            },
+            Ok,
+        )?;
+        let mut flags = flags.clone();
+        // What is measured is correctness; the compiler's time is most of the wait.
+        flags.cpu_args.extend(["-O1".to_owned(), "-Dmain=cotangent_check_main_of_the_program".to_owned()]);
+        if precision == Precision::Widened {
+            let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).collect();
+            let header = folder.join("widen.h");
+            std::fs::write(&header, widen::header(&all)).context("cannot write a header")?;
+            flags.cpu_args.extend(["-include".to_owned(), header.display().to_string()]);
+        }
+        overlays[position].text += &texts.appended();
+        let shared_object = folder.join("program.so");
+        let request = CpuRequest {
+            units: &[texts.file.to_path_buf()],
+            texts: &overlays,
+            flags: &flags,
+            check: is_checked,
+            colour: false,
+            output: &shared_object,
+        };
+        compile(tools, &request)?;
+        Ok(Program { shared_object, folder, precision, is_checked })
+    }
+
+    /// Carries out evaluations; the memory after each.
+    pub(crate) fn run(
+        &self,
+        module: &Module,
+        launch: Launch,
+        evaluations: &[Evaluation],
+        seed: u64,
+    ) -> Result<Vec<Memory>> {
+        let (input, output) = (self.folder.join("in"), self.folder.join("out"));
+        std::fs::write(&input, self.input(module, launch, evaluations)).context("cannot write the input")?;
+        let this_command = std::env::current_exe().context("cannot find this command's own file")?;
+        // One processor: atomics in another order would round differently.
+        let configuration = exec::Configuration { check: self.is_checked, seed, threads: 1 };
+        let run = Command::new(&this_command)
+            .arg(exec::NAME)
+            .args(configuration.to_words())
+            .args([&self.shared_object, &PathBuf::from("check"), &input, &output])
+            .output()
+            .with_context(|| format!("cannot run {}", this_command.display()))?;
+        if !run.status.success() {
+            let said = String::from_utf8_lossy(&run.stderr);
+            let first: Vec<&str> = said.lines().take(20).collect();
+            bail!("the program ended with {}; are the arrays long enough?\n{}", run.status, first.join("\n"));
+        }
+        self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)
+    }
+
+    fn input(&self, module: &Module, launch: Launch, evaluations: &[Evaluation]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let word = |bytes: &mut Vec<u8>, value: usize| bytes.extend((value as u32).to_le_bytes());
+        word(&mut bytes, evaluations.len());
+        for evaluation in evaluations {
+            word(&mut bytes, evaluation.variant as usize);
+            launch.grid.iter().chain(&launch.block).for_each(|extent| word(&mut bytes, *extent as usize));
+            bytes.extend(launch.shared.to_le_bytes());
+            let encoded = evaluation.memory.encode(module, self.precision);
+            word(&mut bytes, encoded.bytes.len());
+            for buffer in &encoded.bytes {
+                bytes.extend((buffer.len() as u64).to_le_bytes());
+                bytes.extend(buffer);
+            }
+            word(&mut bytes, encoded.patches.len());
+            for (buffer, offset, target) in &encoded.patches {
+                word(&mut bytes, *buffer);
+                bytes.extend((*offset as u64).to_le_bytes());
+                word(&mut bytes, *target);
+            }
+            word(&mut bytes, evaluation.args.len());
+            evaluation.args.iter().for_each(|arg| word(&mut bytes, *arg));
+        }
+        bytes
+    }
+
+    fn outputs(&self, module: &Module, evaluations: &[Evaluation], mut bytes: &[u8]) -> Result<Vec<Memory>> {
+        let mut results = Vec::new();
+        for evaluation in evaluations {
+            let (error, rest) = bytes.split_at_checked(4).context("the program wrote too little")?;
+            if error != [0; 4] {
+                let code = i32::from_le_bytes([error[0], error[1], error[2], error[3]]);
+                bail!("the launch failed with CUDA error {code}; is the configuration of `--launch` possible?");
+            }
+            bytes = rest;
+            let mut buffers = Vec::new();
+            for buffer in evaluation.memory.encode(module, self.precision).bytes {
+                let (own, rest) = bytes.split_at_checked(buffer.len()).context("the program wrote too little")?;
+                buffers.push(own.to_vec());
+                bytes = rest;
+            }
+            results.push(evaluation.memory.decoded(module, self.precision, &buffers));
+        }
+        Ok(results)
+    }
+}
+
+/// Whether a compiler rejected a text.
+pub(crate) fn is_rejected(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<DriverError>(), Some(DriverError::Rejected { .. }))
+}
+
+impl Texts<'_> {
+    /// What stands behind the user's text.
+    fn appended(&self) -> String {
+        let mut text = format!("\n#line 1 \"check\"\n{HARNESS}");
+        let how = if self.is_kernel { "kernel" } else { "device" };
+        let mut cases = format!("    case 0: return {how}({}, launch, buffers);\n", function_pointer(self.function));
+        for (variant, module) in &self.derivatives {
+            let printed = emit(module, Dialect::Cpu);
+            let (includes, rest): (Vec<&str>, Vec<&str>) =
+                printed.lines().partition(|line| line.starts_with("#include"));
+            let number = *variant as usize;
+            text += &format!("{}\nnamespace cotangent_derivative_{number} {{\n", includes.join("\n"));
+            text += &format!("{}\n}}\n", rest.join("\n"));
+            let entry = module.functions.iter().last().map_or("", |function| &function.name);
+            cases += &format!(
+                "    case {number}: return printed(cotangent_derivative_{number}::{entry}_launch, launch, buffers);\n"
+            );
+        }
+        text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers) {\n";
+        text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")
+    }
+}
+
+/// The user's function as an expression, whatever else has its name here. Parameter types choose among overloads of kernels.
+fn function_pointer(request: &str) -> String {
+    let request = request.trim_start_matches("::");
+    let depth = |text: &str| text.matches('<').count() == text.matches('>').count();
+    match request.find('(').filter(|open| depth(&request[..*open])) {
+        Some(open) => format!("static_cast<void (*){}>(::{})", &request[open..], &request[..open]),
+        None => format!("::{request}"),
+    }
+}
+
+/// The module with a kernel behind it that one thread calls the last function from: all by pointer or value, and the
+/// result behind the arguments.
+pub(crate) fn with_entry(module: &Module, function: FunctionId) -> Module {
+    let called = &module.functions[function];
+    if called.space == Space::Kernel {
+        return module.clone();
+    }
+    let mut builder = FunctionBuilder::new(module, "cotangent_check_entry", Space::Kernel, Type::Void);
+    let mut args = Vec::new();
+    for param in &called.params {
+        let local = &called.locals[*param];
+        let mut ty = local.ty.clone();
+        if let Type::Pointer(pointer) = &mut ty {
+            pointer.is_reference = false;
+        }
+        let value = Expr::load(builder.param(&local.name, ty));
+        args.push(match local.ty.is_reference() {
+            true => Expr::new(ExprKind::AddressOf(Place::deref(value)), local.ty.clone()),
+            false => value,
+        });
+    }
+    let into = (called.result != Type::Void).then(|| {
+        let result = builder.param("result", Type::pointer(called.result.clone()));
+        Place::deref(Expr::load(result))
+    });
+    builder.push(StmtKind::Call { into, function, args });
+    let entry = builder.finish();
+    let mut module = module.clone();
+    module.functions.push(entry);
+    module
+}

@@ -1,0 +1,156 @@
+//! Every file of `fixtures/grad/` is a test: its derivatives are the committed texts beside it, these are lowered to the
+//! same IR again, `cotangent check` proves them on the CPU, and what the fixture expects of them is true.
+//!
+//! `cargo xtask bless` writes the texts anew.
+
+mod directives;
+#[path = "../fixtures/snapshot.rs"]
+mod snapshot;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use cotangent::diagnostic::{self, Diagnostic};
+use cotangent::emit::{Dialect, emit};
+use cotangent::ir::{Module, text};
+use cotangent::lower::Passes;
+use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
+use cotangent_driver::flags::ParseFlags;
+use cotangent_driver::program::{Failure, Input, read_device, with_deep_stack};
+use cotangent_driver::{Environment, Tools};
+use directives::{Directives, Expectation};
+use libtest_mimic::{Arguments, Failed, Trial};
+use snapshot::{compare_or_bless, difference};
+
+/// Reverse mode is not there yet.
+const HAS_REVERSE: bool = false;
+
+/// The modes and how their texts are named.
+const MODES: [(Mode, &str); 2] = [(Mode::Reverse, "grad.cu"), (Mode::Forward, "forward.cu")];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/grad");
+    let (derivatives, sources): (Vec<PathBuf>, Vec<PathBuf>) =
+        files(&root).into_iter().partition(|path| is_derivative(path));
+    let mut trials: Vec<Trial> = Vec::new();
+    trials.push(Trial::test("every_derivative_is_claimed", move || every_derivative_is_claimed(&derivatives)));
+    for path in sources {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        trials.push(Trial::test(name, move || check(&path)));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|kind| kind == "cu")).collect();
+    paths.sort();
+    paths
+}
+
+fn is_derivative(path: &Path) -> bool {
+    MODES.iter().any(|(_, suffix)| path.to_string_lossy().ends_with(&format!(".{suffix}")))
+}
+
+fn every_derivative_is_claimed(derivatives: &[PathBuf]) -> Result<(), Failed> {
+    for path in derivatives {
+        let source = path.with_extension("").with_extension("cu");
+        if !source.exists() {
+            return Err(format!("{} belongs to no fixture: delete it", path.display()).into());
+        }
+    }
+    Ok(())
+}
+
+fn check(path: &Path) -> Result<(), Failed> {
+    let directives = directives::parse(&fs::read_to_string(path)?)?;
+    let tools = Tools::find(Environment::of_process())?;
+    let modes: Vec<(Mode, &str)> = MODES.into_iter().filter(|(mode, _)| directives.wants(*mode)).collect();
+    let scratch = tempfile::tempdir()?;
+    for ((mode, suffix), module) in modes.iter().zip(derive(&tools, path, &directives, &modes)?) {
+        let printed = emit(&module, Dialect::Cuda);
+        compare_or_bless(&path.with_extension(suffix), &printed)?;
+        let again = scratch.path().join(suffix);
+        fs::write(&again, &printed)?;
+        let name = module.functions.iter().last().map_or("", |function| &function.name);
+        let (first, second) = (text::print(&module), text::print(&lower_again(&tools, &again, name)?));
+        if first != second {
+            let difference = difference(&first, &second);
+            return Err(format!("the text of {suffix} is lowered to another module:\n{difference}").into());
+        }
+        if *mode == Mode::Reverse {
+            directives.expected.iter().try_for_each(|expected| expect(*expected, &printed))?;
+        }
+    }
+    prove(path, &directives)
+}
+
+impl Directives {
+    fn wants(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Forward => true,
+            Mode::Reverse => HAS_REVERSE && self.forward_only.is_none(),
+        }
+    }
+}
+
+/// The derivatives of a fixture.
+fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &str)]) -> Result<Vec<Module>, Failed> {
+    let wanted = Wanted { function: &directives.function, wrt: Some(&directives.wrt) };
+    with_module(tools, path, |passes| {
+        let (module, request) = lowered(passes, &wanted)?;
+        modes.iter().map(|(mode, _)| differentiate(&module, &request, *mode)).collect()
+    })
+}
+
+/// What a printed derivative is lowered to.
+fn lower_again(tools: &Tools, path: &Path, name: &str) -> Result<Module, Failed> {
+    let wanted = Wanted { function: name, wrt: None };
+    with_module(tools, path, |passes| lowered(passes, &wanted).map(|(module, _)| module))
+}
+
+fn with_module<T: Send>(
+    tools: &Tools,
+    file: &Path,
+    work: impl FnOnce(Passes<'_>) -> Result<T, Vec<Diagnostic>> + Send,
+) -> Result<T, Failed> {
+    let flags = ParseFlags::default();
+    let input = Input { file, flags: &flags, cuda_path: None, colour: false };
+    let result = with_deep_stack(|| {
+        let device = read_device(tools, &input)?;
+        let passes = Passes { device: &device, host: None };
+        work(passes).map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &device.sources, false)))
+    });
+    result.map_err(|failure| format!("{}: {failure}", file.display()).into())
+}
+
+fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
+    let atomics = printed.matches("atomicAdd(").count();
+    match expected {
+        Expectation::Atomics(count) if count != atomics => Err(format!("{atomics} atomics instead of {count}").into()),
+        Expectation::NoRecord if printed.contains("_record") => Err("it records".into()),
+        Expectation::Atomics(_) | Expectation::NoRecord => Ok(()),
+    }
+}
+
+/// Runs `cotangent check`.
+fn prove(path: &Path, directives: &Directives) -> Result<(), Failed> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    command.arg("check").arg(path).args(["--fn", &directives.function, "--wrt", &directives.wrt.join(",")]);
+    command.args(["--samples", "2", "--args", &directives.arguments]);
+    if let Some(launch) = &directives.launch {
+        command.args(["--launch", launch]);
+    }
+    if !directives.wants(Mode::Reverse) {
+        command.args(["--mode", "forward"]);
+    }
+    let output = command.output()?;
+    let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    // A fixture that cannot be widened would prove little.
+    if !output.status.success() || said.contains("native precision only") || said.contains("left out") {
+        return Err(format!("{}\n{said}", output.status).into());
+    }
+    Ok(())
+}
