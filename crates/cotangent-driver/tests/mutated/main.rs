@@ -99,7 +99,7 @@ fn dump_file(source: &Path, pass: Pass) -> PathBuf {
 fn write_dump(tools: &Tools, source: &Path, pass: Pass) -> Result<(), Failed> {
     let flags = ParseFlags::default();
     let request =
-        ParseRequest { file: source, pass, flags: &flags, cuda_path: None, whole_library: false, colour: false };
+        ParseRequest { file: source, pass, flags: &flags, cuda_path: None, whole_library: false, appended: "", colour: false };
     let mut sieve = Sieve::new(is_not_system);
     if parse::dump(tools, &request, &mut |piece| sieve.push(piece)).is_err() {
         // It uses what it does not include. Not a seed, then: its dump would be large.
