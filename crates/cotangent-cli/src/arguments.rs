@@ -52,7 +52,8 @@ pub(crate) struct Print {
     /// The CUDA file
     pub(crate) file: PathBuf,
 
-    /// The function: `name`, `space::name`, `name<float, 128>`, `name(int, float*)`
+    /// The function: `name`, `space::name`, `name<float, 128>`, `name(int, float*)`. A template is instantiated with
+    /// the arguments given, whether the file does so or not
     #[arg(long = "fn", value_name = "NAME")]
     pub(crate) function: String,
 

@@ -7,7 +7,7 @@ use cotangent::lower::{self, lower_with_names};
 use cotangent::source::Span;
 use cotangent::transform::{Request, forward, reverse};
 
-use crate::program::{Failure, Input, check_readable, read, with_deep_stack};
+use crate::program::{Failure, Input, check_readable, read_for, with_deep_stack};
 use crate::tools::Tools;
 
 /// In which direction derivatives are propagated.
@@ -29,7 +29,7 @@ pub struct Wanted<'a> {
 pub fn print_derivative(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, mode: Mode) -> Result<String, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
-        let passes = read(tools, input)?;
+        let passes = read_for(tools, input, wanted.function)?;
         let rendered = |found: Vec<Diagnostic>| {
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };

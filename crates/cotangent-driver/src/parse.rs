@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::brackets::overlays;
-use crate::compile::write_overlay;
+use crate::compile::{Overlay, write_overlay};
 use crate::error::DriverError;
 use crate::flags::{Arch, ParseFlags};
 use crate::headers::Headers;
@@ -30,6 +30,8 @@ pub struct ParseRequest<'a> {
     /// Whether our headers include what nvcc's do of the standard library. A program that needs none of it beyond
     /// what it includes itself reads the same without, at a fraction of the cost.
     pub whole_library: bool,
+    /// What Clang reads behind the end of the file.
+    pub appended: &'a str,
     /// Whether Clang's messages are in colour.
     pub colour: bool,
 }
@@ -42,7 +44,8 @@ const NEWEST_ARCH: Arch = Arch { number: 90, suffix: Some('a') };
 pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8])) -> Result<(), DriverError> {
     let mut command = dump_command(tools, request)?;
     let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
-    let texts = overlays(request.file, &request.flags.clang_args);
+    let mut texts = overlays(request.file, &request.flags.clang_args);
+    append(&mut texts, request);
     if !texts.is_empty() {
         command.arg("-ivfsoverlay").arg(write_overlay(scratch.path(), &texts)?);
     }
@@ -73,6 +76,23 @@ pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8
         return Err(DriverError::Rejected { message });
     }
     Err(DriverError::ToolFailed { tool: tools.clang.path.clone(), status: status.to_string(), message })
+}
+
+fn append(texts: &mut Vec<Overlay>, request: &ParseRequest<'_>) {
+    if request.appended.is_empty() {
+        return;
+    }
+    let mut text = match texts.iter().position(|overlay| overlay.path == request.file) {
+        Some(own) => texts.swap_remove(own).text,
+        // What cannot be read is Clang's to complain about.
+        None => match std::fs::read_to_string(request.file) {
+            Ok(text) => text,
+            Err(_) => return,
+        },
+    };
+    text.push('\n');
+    text.push_str(request.appended);
+    texts.push(Overlay { path: request.file.to_path_buf(), text });
 }
 
 /// The call of Clang that writes the dump to its standard output.

@@ -70,6 +70,12 @@ pub struct Passes {
 }
 
 impl Passes {
+    /// Makes spans of both passes mean the same files, so that diagnostics of either can be shown together.
+    pub fn of(mut host: Ast, mut device: Ast) -> Self {
+        share_sources(&mut host, &mut device);
+        Self { host, device }
+    }
+
     /// Both, as lowering takes them.
     pub fn both(&self) -> lower::Passes<'_> {
         lower::Passes { device: &self.device, host: Some(&self.host) }
@@ -78,33 +84,47 @@ impl Passes {
 
 /// Has Clang parse the device pass alone, which is all that device code needs; else as [`read`].
 pub fn read_device(tools: &Tools, input: &Input<'_>) -> Result<Ast, Failure> {
-    read_pass(tools, input, Pass::Device)
+    read_pass(tools, input, Pass::Device, "")
 }
 
 /// Has Clang parse both passes, side by side, and reads its dumps.
 ///
 /// The trees are walked and dropped by recursion: call it, and use what it returns, inside [`with_deep_stack`].
 pub fn read(tools: &Tools, input: &Input<'_>) -> Result<Passes, Failure> {
+    read_appended(tools, input, "")
+}
+
+/// As [`read`], and if the request names an instantiation that the file has not, once more with a use of it.
+pub fn read_for(tools: &Tools, input: &Input<'_>, request: &str) -> Result<Passes, Failure> {
+    let passes = read(tools, input)?;
+    let Some(missing) = lower::missing_instantiation(passes.both(), request) else { return Ok(passes) };
+    match read_appended(tools, input, &missing.declaration) {
+        // Clang speaks of the variable that we declare, which the user knows nothing of. Errors inside of the template
+        // are the user's, and Clang's to tell.
+        Err(Failure::Driver(DriverError::Rejected { message })) if message.contains("<overloaded function type>") => {
+            let found = [missing.diagnostic];
+            Err(Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))
+        }
+        result => result,
+    }
+}
+
+fn read_appended(tools: &Tools, input: &Input<'_>, appended: &str) -> Result<Passes, Failure> {
     let (host, device) = std::thread::scope(|scope| {
         let device = std::thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || read_pass(tools, input, Pass::Device))
+            .spawn_scoped(scope, || read_pass(tools, input, Pass::Device, appended))
             .map_err(ReadError::Thread);
-        let host = read_pass(tools, input, Pass::Host);
+        let host = read_pass(tools, input, Pass::Host, appended);
         (host, device.map(|thread| thread.join()))
     });
-    let mut host = host?;
+    let host = host?;
     match device? {
-        Ok(device) => {
-            let mut device = device?;
-            share_sources(&mut host, &mut device);
-            Ok(Passes { host, device })
-        }
+        Ok(device) => Ok(Passes::of(host, device?)),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 
-/// Makes spans of both passes mean the same files, so that diagnostics of either can be shown together.
 fn share_sources(host: &mut Ast, device: &mut Ast) {
     fn renumber(nodes: &mut [Node], ids: &[FileId]) {
         let new_id = |span: &mut Span| {
@@ -155,7 +175,7 @@ pub struct CpuProgram {
 pub fn print(tools: &Tools, input: &Input<'_>, name: &str, form: Form) -> Result<String, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
-        let passes = read(tools, input)?;
+        let passes = read_for(tools, input, name)?;
         let module = lowered(passes.both(), name)
             .map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))?;
         Ok(match form {
@@ -179,7 +199,7 @@ pub fn lowered(passes: lower::Passes<'_>, name: &str) -> Result<ir::Module, Vec<
 pub fn direct(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
-        let ast = read_pass(tools, input, Pass::Host)?;
+        let ast = read_pass(tools, input, Pass::Host, "")?;
         Ok(edited_program(&ast, input.file, Kernels::Direct))
     })
 }
@@ -229,10 +249,10 @@ fn edited_program(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> CpuProgram {
     CpuProgram { units: vec![file.to_path_buf()], texts: texts.collect(), notes: notes.collect() }
 }
 
-fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass) -> Result<Ast, Failure> {
+fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, appended: &str) -> Result<Ast, Failure> {
     let Input { file, flags, cuda_path, colour } = *input;
     let attempt = |whole_library: bool| {
-        let request = ParseRequest { file, pass, flags, cuda_path, whole_library, colour };
+        let request = ParseRequest { file, pass, flags, cuda_path, whole_library, appended, colour };
         let mut sieve = Sieve::new(is_not_system);
         dump(tools, &request, &mut |piece| sieve.push(piece)).map(|()| sieve.finish())
     };

@@ -1,7 +1,7 @@
 //! Reading a program with the real Clang: both passes arrive as trees, and the files they speak of with their texts.
 
 use cotangent::clang::{Ast, Node};
-use cotangent_driver::program::{Failure, Input, read, with_deep_stack};
+use cotangent_driver::program::{Failure, Form, Input, print, read, with_deep_stack};
 use cotangent_driver::{Blame, Environment, Tools, flags::ParseFlags};
 
 /// Writes a file, reads it, and looks at what was read.
@@ -49,4 +49,54 @@ fn deeply_nested_code_is_read_or_refused_but_does_not_overflow() {
         Ok(found) => assert!(found),
         Err(failure) => assert_eq!(failure.blame(), Blame::Program, "{failure}"),
     }
+}
+
+/// Writes a file, and prints a function of it.
+fn printed(text: &str, request: &str) -> Result<String, Failure> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("program.cu");
+    std::fs::write(&file, text).unwrap();
+    let tools = Tools::find(Environment::of_process()).expect("Clang is installed by `cargo xtask setup`");
+    let input = Input { file: &file, flags: &ParseFlags::default(), cuda_path: None, colour: false };
+    print(&tools, &input, request, Form::Cuda)
+}
+
+#[test]
+fn a_request_instantiates_what_the_file_does_not() {
+    // The last line is a comment without an end, and launches with blanks are edited too.
+    let text = "namespace ns {\n\
+                template <typename T, int N> __global__ void k(T* x) { x[0] = N; }\n\
+                template <typename T> __device__ T on_device(T x) { return x * threadIdx.x; }\n\
+                template <typename T> __host__ __device__ T on_both(T x) { return x + x; }\n\
+                template <typename T> T on_host(T x) { return x - 1; }\n\
+                }\n\
+                void launch(float* x) { ns::k<float, 64><< <1, 32>> >(x); }\n\
+                // the end";
+    for (request, expected) in [
+        ("ns::k<float, 128>", "void k_float_128(float* x)"),
+        ("k<unsigned long long,2>", "void k_unsigned_long_long_2(unsigned long long* x)"),
+        ("ns::on_device<double>", "double on_device_double(double x)"),
+        ("on_both<int>", "int on_both_int(int x)"),
+        ("ns::on_host<short>", "short on_host_short(short x)"),
+    ] {
+        match printed(text, request) {
+            Ok(text) => assert!(text.contains(expected), "{request}\n{text}"),
+            Err(failure) => panic!("{request}\n{failure}"),
+        }
+    }
+}
+
+#[test]
+fn template_arguments_that_do_not_fit_are_named() {
+    let text = "template <typename T, int N> __global__ void k(T* x) { x[0] = N; }\n";
+    for request in ["k<float>", "k<float, 1, 2>", "k<1, float>"] {
+        let message = printed(text, request).unwrap_err().to_string();
+        assert!(message.contains("C0001") && message.contains(request), "{message}");
+        assert!(message.contains("template <typename T, int N>"), "{message}");
+    }
+    // A type that is not there is Clang's to tell, a template that is not there ours.
+    let message = printed(text, "k<Missing, 1>").unwrap_err().to_string();
+    assert!(message.contains("undeclared identifier 'Missing'"), "{message}");
+    let message = printed(text, "missing<float>").unwrap_err().to_string();
+    assert!(message.contains("there is no function `missing<float>`"), "{message}");
 }

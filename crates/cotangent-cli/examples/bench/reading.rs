@@ -33,6 +33,7 @@ pub(crate) fn figures(tools: &Tools) -> Outcome<Vec<Figure>> {
         flags: &flags,
         cuda_path: None,
         whole_library: false,
+        appended: "",
         colour: false,
     };
     let (mut reading, mut dumping) = (Duration::MAX, Duration::MAX);

@@ -18,17 +18,33 @@ const MEGABYTES: u64 = 1024;
 pub(crate) struct Outcome {
     pub(crate) results: usize,
     pub(crate) refusals: usize,
+    /// Cases that Clang did not let through.
+    pub(crate) rejections: usize,
     pub(crate) peak_megabytes: u64,
     /// Cases that panicked, died, hung or took too much.
     pub(crate) failures: Vec<String>,
 }
 
-/// Runs the cases from 0 to `count`; the seeds are in `folder`.
+/// Runs the cases from 0 to `count`, half of them at a time; the seeds are in `folder`.
 pub(crate) fn run(kind: &str, folder: &Path, count: usize) -> Outcome {
+    let [mut first, second] = std::thread::scope(|scope| {
+        let halves = [0..count / 2, count / 2..count];
+        let threads = halves.map(|half| scope.spawn(move || run_in_order(kind, folder, half)));
+        threads.map(|thread| thread.join().expect("a supervisor does not panic"))
+    });
+    first.results += second.results;
+    first.refusals += second.refusals;
+    first.rejections += second.rejections;
+    first.peak_megabytes = first.peak_megabytes.max(second.peak_megabytes);
+    first.failures.extend(second.failures);
+    first
+}
+
+fn run_in_order(kind: &str, folder: &Path, cases: std::ops::Range<usize>) -> Outcome {
     let mut outcome = Outcome::default();
-    let mut next = 0;
-    while next < count && outcome.failures.len() < 50 {
-        next = run_child(kind, folder, next..count, &mut outcome);
+    let mut next = cases.start;
+    while next < cases.end && outcome.failures.len() < 50 {
+        next = run_child(kind, folder, next..cases.end, &mut outcome);
     }
     outcome
 }
@@ -50,6 +66,7 @@ fn run_child(kind: &str, folder: &Path, cases: std::ops::Range<usize>, outcome: 
             Ok(line) => match line.split_once(' ') {
                 Some(("result", _)) => outcome.results += 1,
                 Some(("refused", _)) => outcome.refusals += 1,
+                Some(("rejected", _)) => outcome.rejections += 1,
                 Some(("panic", message)) => outcome.failures.push(format!("{kind} {case}: panic {message}")),
                 Some(("peak", number)) => {
                     let peak = number.parse().unwrap_or(0);

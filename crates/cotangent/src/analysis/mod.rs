@@ -1,8 +1,8 @@
 //! Facts about a module, for the passes that change it. Nothing here changes one.
 
 mod activity;
-mod effects;
 pub mod affine;
+mod effects;
 pub mod locals;
 pub mod location;
 mod objects;

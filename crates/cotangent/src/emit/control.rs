@@ -8,7 +8,7 @@ use super::operators::{counter_step, counter_test};
 use super::place::place;
 use super::stmt::{block, compound, simple};
 use super::types::declaration;
-use crate::ir::{BinaryOp, Block, Case, Expr, ExprKind, For, LoopTest, Place, Stmt, StmtKind, Type};
+use crate::ir::{BinaryOp, Block, Case, Expr, ExprKind, For, LoopTest, Place, Stmt, StmtKind, Type, can_reach_end};
 
 /// `if`, `else if`, `else`. An early exit alone stays on the line of its condition.
 pub(super) fn if_else(scope: &Scope<'_>, lines: &mut Lines, cond: &Expr, then_block: &Block, else_block: &Block) {
@@ -136,28 +136,4 @@ fn label(value: i128, ty: &Type) -> String {
         return literals::integer(value, *kind).text;
     }
     value.to_string()
-}
-
-/// Whether the end of the block may be reached, as far as its last statement shows.
-fn can_reach_end(block: &Block) -> bool {
-    let Some(last) = block.last() else { return true };
-    match &last.kind {
-        StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => false,
-        StmtKind::If { then_block, else_block, .. } => can_reach_end(then_block) || can_reach_end(else_block),
-        StmtKind::Declare { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::Accumulate { .. }
-        | StmtKind::Call { .. }
-        | StmtKind::For(_)
-        | StmtKind::While { .. }
-        | StmtKind::Switch { .. }
-        | StmtKind::Barrier { .. }
-        | StmtKind::Atomic { .. }
-        | StmtKind::Collective { .. }
-        | StmtKind::Launch(_)
-        | StmtKind::Runtime { .. }
-        | StmtKind::Push { .. }
-        | StmtKind::Pop { .. }
-        | StmtKind::Opaque { .. } => true,
-    }
 }

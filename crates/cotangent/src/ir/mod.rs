@@ -19,6 +19,7 @@ use std::sync::Arc;
 pub(crate) mod arbitrary;
 pub mod build;
 mod expr;
+mod flow;
 mod module;
 pub mod order;
 mod scope;
@@ -31,6 +32,7 @@ pub mod validate;
 pub mod walk;
 
 pub use expr::{Axis, BinaryOp, Builtin, Expr, ExprKind, Place, PlaceKind, Real, UnaryOp};
+pub use flow::can_reach_end;
 pub use module::{
     Field, Function, FunctionId, Global, GlobalId, GlobalStorage, LaunchBounds, Local, LocalId, Module, Record, Space,
     Storage,

@@ -4,7 +4,7 @@ use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{Case, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, walk};
+use crate::ir::{Case, LocalId, Place, PlaceKind, Stmt, StmtKind, walk};
 
 /// A loop or switch around the statement that is being lowered.
 #[derive(Clone)]
@@ -187,23 +187,4 @@ fn mentions(block: &[Stmt], local: LocalId) -> bool {
     let mut found = false;
     walk::each_place(block, &mut |place| found |= place.kind == PlaceKind::Local(local));
     found
-}
-
-/// Whether control never comes to the end of a block.
-pub(super) fn ends(block: &[Stmt]) -> bool {
-    block.last().is_some_and(|last| match &last.kind {
-        StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => true,
-        StmtKind::If { then_block, else_block, .. } => ends(then_block) && ends(else_block),
-        StmtKind::While { cond, body, .. } => matches!(cond.kind, ExprKind::Bool(true)) && !breaks(body),
-        _ => false,
-    })
-}
-
-/// Whether a block can leave the loop that it is the body of.
-fn breaks(block: &[Stmt]) -> bool {
-    block.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Break => true,
-        StmtKind::If { then_block, else_block, .. } => breaks(then_block) || breaks(else_block),
-        _ => false,
-    })
 }

@@ -2,11 +2,11 @@
 
 use super::constant::convert;
 use super::context::{Lowered, broken};
-use super::control::{Enclosing, ends};
+use super::control::Enclosing;
 use super::expr::binary_operator;
 use super::function::{Binding, Body};
 use crate::clang::{Kind, Node, NodeId};
-use crate::ir::{BinaryOp, Expr, For, LoopTest, Place, StmtKind, Storage, Type, UnaryOp};
+use crate::ir::{BinaryOp, Expr, For, LoopTest, Place, StmtKind, Storage, Type, UnaryOp, can_reach_end};
 
 /// The parts of `for (T counter = from; counter TEST to; counter STEP= by)`.
 struct Counted<'a> {
@@ -115,7 +115,7 @@ impl<'a> Body<'_, 'a> {
             }
             body.iter().for_each(|part| lowering.flattened(part));
             if let Some(step) = step
-                && !ends(&lowering.block)
+                && can_reach_end(&lowering.block)
             {
                 lowering.span = step.span;
                 lowering.effect(step)?;
@@ -148,7 +148,7 @@ impl<'a> Body<'_, 'a> {
         self.loops.push(Enclosing::Tail(cond, place.clone()));
         let (result, block) = self.nested(|lowering| -> Lowered<()> {
             lowering.flattened(body);
-            if ends(&lowering.block) { Ok(()) } else { lowering.test_again(cond, place.clone()) }
+            if can_reach_end(&lowering.block) { lowering.test_again(cond, place.clone()) } else { Ok(()) }
         });
         self.loops.pop();
         result?;

@@ -17,6 +17,7 @@ mod control;
 mod declarations;
 mod expr;
 mod function;
+mod instantiate;
 mod intrinsic;
 mod lambda;
 mod loops;
@@ -32,6 +33,7 @@ use crate::clang::Ast;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Module, Name, order};
 
+pub use instantiate::{Missing, missing_instantiation};
 pub use request::candidates;
 
 /// The two programs that Clang sees in one CUDA file.

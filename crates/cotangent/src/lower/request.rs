@@ -8,9 +8,11 @@ use crate::ir::Name;
 use crate::source::Span;
 
 /// A request taken apart: `geo::k<float, 128>(float *, int)`, or by its linker name, `@_Z1kPfi`.
-struct Request<'r> {
-    name: &'r str,
-    arguments: Option<Vec<String>>,
+pub(super) struct Request<'r> {
+    pub(super) name: &'r str,
+    pub(super) arguments: Option<Vec<String>>,
+    /// The template arguments with their brackets and blanks.
+    pub(super) written_arguments: &'r str,
     params: Option<String>,
 }
 
@@ -46,13 +48,12 @@ fn own_functions(declarations: &Declarations<'_>) -> Vec<String> {
 
 fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagnostic> {
     let request = parse(text);
-    let device =
-        matching(&context.device, &request, |node| node.has(Kind::CUDAGlobalAttr) || node.has(Kind::CUDADeviceAttr));
+    let device = matching(&context.device, &request, is_on_device);
     let mut found: Vec<(Pass, NodeId)> = device.into_iter().map(|id| (Pass::Device, id)).collect();
     if found.is_empty()
         && let Some(host) = &context.host
     {
-        let on_host = matching(host, &request, |node| !node.has(Kind::CUDAGlobalAttr));
+        let on_host = matching(host, &request, is_on_host);
         found.extend(on_host.into_iter().map(|id| (Pass::Host, id)));
     }
     match found.as_slice() {
@@ -86,15 +87,34 @@ fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagn
     }
 }
 
-fn matching(declarations: &Declarations<'_>, request: &Request<'_>, wanted: impl Fn(&Node) -> bool) -> Vec<NodeId> {
+/// Whether the device's pass is to be asked for a function.
+pub(super) fn is_on_device(node: &Node) -> bool {
+    node.has(Kind::CUDAGlobalAttr) || node.has(Kind::CUDADeviceAttr)
+}
+
+/// Whether the host's pass has the function that is meant.
+pub(super) fn is_on_host(node: &Node) -> bool {
+    !node.has(Kind::CUDAGlobalAttr)
+}
+
+/// Whether a request means functions of that full name.
+pub(super) fn means(request: &Request<'_>, full_name: &str) -> bool {
+    full_name == request.name || full_name.ends_with(&format!("::{}", request.name))
+}
+
+/// The functions with a body that a request means.
+pub(super) fn matching(
+    declarations: &Declarations<'_>,
+    request: &Request<'_>,
+    wanted: impl Fn(&Node) -> bool,
+) -> Vec<NodeId> {
     let matches = |id: &&NodeId| {
         let Some(declared) = declarations.get(**id) else { return false };
         let node = declared.node;
         if let Some(linker_name) = request.name.strip_prefix('@') {
             return node.data.mangled_name.as_deref() == Some(linker_name) && wanted(node);
         }
-        let full = qualified(declarations, declared);
-        let has_name = full == request.name || full.ends_with(&format!("::{}", request.name));
+        let has_name = means(request, &qualified(declarations, declared));
         let has_arguments = request.arguments.as_ref().is_none_or(|arguments| {
             let own: Vec<String> = template_arguments(node).iter().map(|argument| squeeze(argument)).collect();
             own == *arguments
@@ -115,7 +135,8 @@ fn qualified(declarations: &Declarations<'_>, declared: Declared<'_>) -> String 
     format!("{}{}", declarations.scope(declared).spelling, declared.node.name())
 }
 
-fn parse(text: &str) -> Request<'_> {
+/// Takes a request apart.
+pub(super) fn parse(text: &str) -> Request<'_> {
     let text = text.trim();
     let (head, params) = match text.find('(') {
         Some(open) => (&text[..open], Some(squeeze(text[open..].trim_start_matches('(').trim_end_matches(')')))),
@@ -124,9 +145,9 @@ fn parse(text: &str) -> Request<'_> {
     match crate::clang::types::template_arguments(head.trim()) {
         Some((name, arguments)) => {
             let arguments = arguments.iter().map(|argument| squeeze(argument)).collect();
-            Request { name, arguments: Some(arguments), params }
+            Request { name, arguments: Some(arguments), written_arguments: &head.trim()[name.len()..], params }
         }
-        None => Request { name: head.trim(), arguments: None, params },
+        None => Request { name: head.trim(), arguments: None, written_arguments: "", params },
     }
 }
 

@@ -58,7 +58,7 @@ pub fn single_and_double() -> Vec<(String, String)> {
     for entry in entries() {
         let own = [entry.f32, entry.fast].into_iter().filter(|single| !single.is_empty() && !entry.name.is_empty());
         pairs.extend(own.map(|single| (single.to_owned(), entry.name.to_owned())));
-        let spellings = entry.spellings();
+        let spellings: Vec<String> = entry.spellings().into_iter().map(|(name, _)| name).collect();
         for single in &spellings {
             // `__fadd_rn` and `__dadd_rn`, `__fmaf_rn` and `__fma_rn`, `__float2int_rz` and `__double2int_rz`, `lrintf`
             // and `lrint`.

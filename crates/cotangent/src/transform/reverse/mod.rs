@@ -20,6 +20,7 @@ use std::collections::{HashMap, HashSet};
 use super::Request;
 use super::accumulate::{AdjointParam, accumulate};
 use super::normalize::{Inlining, inline_calls, loops_without_numbers, remove_jumps};
+use super::privatize::privatize;
 use super::prune::prune;
 use super::references::references_to_pointers;
 use super::simplify::simplify;
@@ -123,6 +124,7 @@ impl Pullbacks {
         let id = self.output.functions.push(function);
         simplify(&mut self.output.functions[id]);
         accumulate(&mut self.output, id, adjoints);
+        privatize(&mut self.output, id);
         id
     }
 

@@ -1,0 +1,77 @@
+//! What to add to a file so that it has the instantiation that a request names. Clang instantiates a template only where
+//! it is used, and a library's templates are often used by other files.
+
+use super::Passes;
+use super::declarations::Declarations;
+use super::request::{Request, is_on_device, is_on_host, matching, means, parse};
+use crate::clang::{Ast, Kind, Node};
+use crate::diagnostic::{self, Diagnostic};
+
+/// An instantiation that a request names and the file has not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Missing {
+    /// A declaration that uses it, to stand behind the end of the file.
+    pub declaration: String,
+    /// What is to be said if no function has these template arguments.
+    pub diagnostic: Diagnostic,
+}
+
+/// The instantiation that a request needs, if it names template arguments, no function of the file has them, and one
+/// template has that name.
+pub fn missing_instantiation(passes: Passes<'_>, request: &str) -> Option<Missing> {
+    let parsed = parse(request);
+    parsed.arguments.as_ref()?;
+    let is_there = !matching(&Declarations::new(passes.device), &parsed, is_on_device).is_empty()
+        || passes.host.is_some_and(|host| !matching(&Declarations::new(host), &parsed, is_on_host).is_empty());
+    if is_there {
+        return None;
+    }
+    let template = template(passes.device, &parsed)?;
+    let pattern = template.node.child(Kind::FunctionDecl).or(template.node.child(Kind::CXXMethodDecl))?;
+    // A variable of the host cannot hold the address of what only the device has.
+    let is_only_on_device = pattern.has(Kind::CUDADeviceAttr) && !pattern.has(Kind::CUDAHostAttr);
+    let space = if is_only_on_device { "__device__ " } else { "" };
+    let (name, arguments) = (&template.name, parsed.written_arguments);
+    let declaration = format!("static {space}auto const __cotangent_requested = &::{name}{arguments};\n");
+    let message = format!("`{name}{arguments}` is not one function");
+    let diagnostic = Diagnostic::new(diagnostic::NOT_FOUND, template.node.span, message, "the template")
+        .help("give each of its parameters an argument of its kind, as the template lists them");
+    Some(Missing { declaration, diagnostic })
+}
+
+struct Template<'a> {
+    node: &'a Node,
+    /// With its namespaces, as code outside of them spells it.
+    name: String,
+}
+
+/// The template that a request means, unless there are several of different names.
+fn template<'a>(ast: &'a Ast, request: &Request<'_>) -> Option<Template<'a>> {
+    let mut found = Vec::new();
+    collect(&ast.declarations, "", request, &mut found);
+    if found.iter().any(|template| template.name == request.name) {
+        found.retain(|template| template.name == request.name);
+    }
+    let first = found.pop()?;
+    found.iter().all(|other| other.name == first.name).then_some(first)
+}
+
+fn collect<'a>(nodes: &'a [Node], scope: &str, request: &Request<'_>, found: &mut Vec<Template<'a>>) {
+    for node in nodes {
+        match node.kind {
+            Kind::LinkageSpecDecl => collect(&node.inner, scope, request, found),
+            Kind::NamespaceDecl | Kind::CXXRecordDecl => {
+                let name = node.name();
+                let inner = if name.is_empty() { scope.to_owned() } else { format!("{scope}{name}::") };
+                collect(&node.inner, &inner, request, found);
+            }
+            Kind::FunctionTemplateDecl => {
+                let name = format!("{scope}{}", node.name());
+                if means(request, &name) {
+                    found.push(Template { node, name });
+                }
+            }
+            _ => {}
+        }
+    }
+}
