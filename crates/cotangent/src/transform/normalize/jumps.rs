@@ -461,10 +461,67 @@ mod tests {
             expect![[r#"
                 kernel k(x: float*, n: int) {
                   if (n < 3) {
-                    x[0] = 1.0f;
+                    *x = 1.0f;
                   }
                 }
             "#]],
+        );
+    }
+
+    #[test]
+    fn a_jump_out_of_a_loop_sets_flags() {
+        check(
+            "device f(x: float*, n: int) -> float {
+               for i: int = 0; i < n; i += 1 {
+                 if (x[i] < 0.0f) { continue; }
+                 if (x[i] > 9.0f) { break; }
+                 if (x[i] > 5.0f) { return x[i]; }
+                 x[i] = 0.0f;
+               }
+               return 1.0f;
+             }",
+            expect![[r#"
+                device f(x: float*, n: int) -> float {
+                  let _result#3: float;
+                  let _returned#4: bool = false;
+                  for i: int = 0; i < n; i += 1 {
+                    let _stop: bool = false;
+                    if !(x[i] < 0.0f) {
+                      if (x[i] > 9.0f) {
+                        _stop = true;
+                      } else if (x[i] > 5.0f) {
+                        _result = x[i];
+                        _returned = true;
+                        _stop = true;
+                      } else {
+                        x[i] = 0.0f;
+                      }
+                    }
+                    if _stop {
+                      break;
+                    }
+                  }
+                  if !_returned {
+                    _result = 1.0f;
+                  }
+                  return _result;
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn cases_that_fall_through_are_repeated() {
+        check(
+            "kernel k(x: float*, n: int) {
+               switch n {
+                 case 1: { let t: float = 2.0f; x[0] = t; }
+                 case 2: { if (x[1] > 0.0f) { break; } x[1] = 3.0f; break; }
+                 default: { return; }
+               }
+               x[2] = 1.0f;
+             }",
+            expect![[""]],
         );
     }
 }
