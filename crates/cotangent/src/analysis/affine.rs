@@ -59,6 +59,21 @@ pub enum Operation {
     Select,
 }
 
+/// A counter of a loop, and its value in terms of the counter of another loop.
+#[derive(Clone, Debug)]
+pub struct Counterpart {
+    /// The counter.
+    pub counter: LocalId,
+    /// The other loop's.
+    pub other: LocalId,
+    /// Whether the counter is signed.
+    pub is_signed: bool,
+    /// The counter's value.
+    pub value: Polynomial,
+    /// The same with `INDEX_BITS`.
+    pub index: Polynomial,
+}
+
 /// What is known about the values of one function.
 pub struct Values<'f> {
     pub(super) module: &'f Module,
@@ -277,38 +292,45 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// A value with counters replaced by other counters, which hold the same values.
-    pub fn renamed(&self, value: &Polynomial, counters: &[(LocalId, LocalId)]) -> Option<Polynomial> {
-        if counters.iter().all(|(from, to)| from == to) {
+    /// A value with counters replaced by their counterparts.
+    pub fn renamed(&self, value: &Polynomial, counterparts: &[Counterpart]) -> Option<Polynomial> {
+        if counterparts.iter().all(|counterpart| counterpart.counter == counterpart.other) {
             return Some(value.clone());
         }
         let mut result = Polynomial::constant(0, value.bits);
         for (product, factor) in value.terms() {
             let mut renamed = Polynomial::constant(1, value.bits);
             for &atom in product {
-                renamed = renamed.times(&self.renamed_atom(atom, value.bits, counters)?)?;
+                renamed = renamed.times(&self.renamed_atom(atom, value.bits, counterparts)?)?;
             }
             result = result.plus(factor, &renamed)?;
         }
         Some(result)
     }
 
-    fn renamed_atom(&self, atom: AtomId, bits: u32, counters: &[(LocalId, LocalId)]) -> Option<Polynomial> {
+    fn renamed_atom(&self, atom: AtomId, bits: u32, counterparts: &[Counterpart]) -> Option<Polynomial> {
         let renamed = match self.atom_of(atom) {
             Atom::Variable(local) => {
-                let to = counters.iter().find(|(from, _)| *from == local).map_or(local, |(_, to)| *to);
-                Atom::Variable(to)
+                let found = counterparts.iter().find(|counterpart| counterpart.counter == local);
+                return Some(found.map_or_else(|| Polynomial::atom(atom, bits), |found| found.value.clone()));
             }
             Atom::Builtin(builtin) => Atom::Builtin(builtin),
             Atom::Widened { is_signed, value } => {
-                return Some(self.widen(self.renamed(&value, counters)?, is_signed, bits));
+                let is_counter = |found: &&Counterpart| {
+                    let counter = self.atom(Atom::Variable(found.counter), value.bits);
+                    found.is_signed == is_signed && bits == INDEX_BITS && value == counter
+                };
+                if let Some(found) = counterparts.iter().find(is_counter) {
+                    return Some(found.index.clone());
+                }
+                return Some(self.widen(self.renamed(&value, counterparts)?, is_signed, bits));
             }
             Atom::Operation { operation, operands } => {
-                let operand = |(ty, value): (Type, Polynomial)| Some((ty, self.renamed(&value, counters)?));
+                let operand = |(ty, value): (Type, Polynomial)| Some((ty, self.renamed(&value, counterparts)?));
                 Atom::Operation { operation, operands: operands.into_iter().map(operand).collect::<Option<_>>()? }
             }
             Atom::Loaded { mut location } => {
-                location.index = self.renamed(&location.index, counters)?;
+                location.index = self.renamed(&location.index, counterparts)?;
                 Atom::Loaded { location }
             }
         };

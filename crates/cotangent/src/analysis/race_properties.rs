@@ -28,14 +28,18 @@ enum Wrapping {
 }
 
 const GUARDS: [&str; 5] = ["true", "(i < n)", "(i < m)", "((threadIdx.y as int) == 0)", "(!(i >= n) && (i < m))"];
-const HEADS: [&str; 6] = [
+const HEADS: [&str; 7] = [
     "k: int = 0; k < 1; k += 1",
     "k: int = 0; k < m; k += 1",
     "k: int = (m - 1); k >= 0; k -= 1",
     "k: int = 0; k < n; k += 1",
     "k: int = i; k < n; k += s",
     "k: int = (i + ((((((n - i) + s) - 1) / s) - 1) * s)); k >= i; k -= s",
+    NUMBERED,
 ];
+
+/// The strided loop, its iterations numbered from the last to the first; `k` is computed inside.
+const NUMBERED: &str = "c: int = ((i < n) ? ((((n - i) - 1) / s) + 1) : 0); c > 0; c -= 1";
 
 /// A launch of `blocks` blocks of `width` times `height` threads.
 #[derive(Clone, Copy)]
@@ -59,7 +63,8 @@ impl Access {
             Wrapping::Gather => format!("idx[{sum}]"),
         };
         let (guard, head) = (GUARDS[self.guard], HEADS[self.head]);
-        format!("if {guard} {{ for {head} {{ {array}[{index}] {operator} 1.0f; }} }}")
+        let counter = if head == NUMBERED { "let k: int = (i + ((c - 1) * s));" } else { "" };
+        format!("if {guard} {{ for {head} {{ {counter} {array}[{index}] {operator} 1.0f; }} }}")
     }
 
     /// The indices that a thread makes the access with.

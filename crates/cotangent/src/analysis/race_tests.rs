@@ -140,6 +140,18 @@ fn grid_strides_are_matched() {
     assert_eq!(kernel(&format!("{stride} {forward} {back}")), "a");
     let back = "for k: int = (i + ((((((n - i) + s) - 1) / s) - 1) * s)); k >= i; k -= s { d_x[k] += 1.0f; }";
     assert_eq!(kernel(&format!("{stride} {forward} {back}")), "p");
+    // The iterations are numbered, from the last to the first.
+    let numbered = |count: &str| {
+        let element = "let e: int = (i + ((k - 1) * s));";
+        format!("{stride} {forward} for k: int = {count}; k > 0; k -= 1 {{ {element} d_x[e] += 1.0f; }}")
+    };
+    assert_eq!(kernel(&numbered("((i < n) ? ((((n - i) - 1) / s) + 1) : 0)")), "p");
+    assert_eq!(kernel(&numbered("((((n - i) - 1) / s) + 1)")), "a");
+    assert_eq!(kernel(&numbered("((i < n) ? (((n - i) / s) + 1) : 0)")), "a");
+    let unsigned = "let u: unsigned int = threadIdx.x; for j: unsigned int = 0u; j < u; j += 1u { y[(j + u)] = 1.0f; }
+        for k: unsigned int = ((0u < u) ? ((((u - 0u) - 1u) / 1u) + 1u) : 0u); k > 0u; k -= 1u {
+          let e: unsigned int = (k - 1u); d_x[(e + u)] += 1.0f; }";
+    assert_eq!(kernel(unsigned), "p");
     let same = "for k: int = i; k < n; k += s { d_x[k] += 1.0f; d_y[k] += 1.0f; }";
     assert_eq!(kernel(&format!("{stride} {forward} {same}")), "pp");
     let other = "for k: int = i; k < n; k += 1 { d_x[k] += 1.0f; }";

@@ -1,11 +1,8 @@
 //! When a statement runs: the branches and loops around it, and when one statement runs only if another does.
 
-use super::affine::{Atom, Operation, Values};
+use super::affine::{Atom, Counterpart, INDEX_BITS, Operation, Values};
 use super::polynomial::Polynomial;
 use crate::ir::{BinaryOp, Expr, ExprKind, For, IntKind, LocalId, Place, PlaceKind, Type, UnaryOp};
-
-/// Counters of loops around one statement, each with the counter of a loop around another that has the same values.
-pub type Counters = Vec<(LocalId, LocalId)>;
 
 /// What stands around a statement.
 #[derive(Clone, Debug)]
@@ -50,8 +47,8 @@ pub struct Range {
     to: Polynomial,
     step: BinaryOp,
     by: Polynomial,
-    /// `from` and `to` as indices.
-    wide: Option<[Polynomial; 2]>,
+    /// `from`, `to` and `by` as indices.
+    wide: Option<[Polynomial; 3]>,
 }
 
 impl Frame {
@@ -154,7 +151,10 @@ impl Values<'_> {
         if for_loop.to.ty != Type::Int(kind) || depends(&to) || depends(&by) {
             return None;
         }
-        let wide = self.index(&for_loop.from).zip(self.index(&for_loop.to)).map(|(from, to)| [from, to]);
+        let wide = match [&for_loop.from, &for_loop.to, &for_loop.by].map(|expr| self.index(expr)) {
+            [Some(from), Some(to), Some(by)] => Some([from, to, by]),
+            [..] => None,
+        };
         Some(Range { kind, from, test: for_loop.test, to, step: for_loop.step, by, wide })
     }
 
@@ -164,12 +164,12 @@ impl Values<'_> {
     /// Each branch of `outer` is one of `inner` too, or its conditions are among those of `inner`. Each loop of
     /// `outer` is one of `inner` too, or a loop of `inner` has a counter with no other values. There are no jumps, so
     /// that all of a branch or iteration runs if it is begun.
-    pub fn reached_with(&self, outer: &[Frame], inner: &[Frame]) -> Option<Counters> {
-        let mut counters = Counters::new();
+    pub fn reached_with(&self, outer: &[Frame], inner: &[Frame]) -> Option<Vec<Counterpart>> {
+        let mut counters = Vec::new();
         self.match_frames(outer, inner, &mut counters).then_some(counters)
     }
 
-    fn match_frames(&self, outer: &[Frame], inner: &[Frame], counters: &mut Counters) -> bool {
+    fn match_frames(&self, outer: &[Frame], inner: &[Frame], counters: &mut Vec<Counterpart>) -> bool {
         let Some((frame, rest)) = outer.split_first() else { return true };
         let same = inner.iter().find(|other| other.number() == frame.number());
         match frame {
@@ -182,19 +182,22 @@ impl Values<'_> {
             }
             Frame::Count { counter, range, .. } => {
                 if same.is_some() {
-                    counters.push((*counter, *counter));
+                    counters.push(self.renaming(*counter, *counter));
                     return self.match_frames(rest, inner, counters);
                 }
                 inner.iter().any(|other| {
-                    let Frame::Count { counter: other_counter, range: other_range, .. } = other else { return false };
+                    let Frame::Count { counter: other, range: Some(other_range), .. } = other else { return false };
+                    if counters.iter().any(|taken| taken.other == *other) {
+                        return false;
+                    }
+                    let range = range.as_ref().and_then(|range| self.renamed_range(range, counters));
+                    let Some(found) = range.and_then(|range| self.counterpart(*counter, &range, *other, other_range))
+                    else {
+                        return false;
+                    };
                     let before = counters.len();
-                    let is_free = !counters.iter().any(|(_, taken)| taken == other_counter);
-                    let is_counterpart = is_free
-                        && range.as_ref().zip(other_range.as_ref()).is_some_and(|(range, other)| {
-                            self.renamed_range(range, counters).is_some_and(|range| self.is_within(other, &range))
-                        });
-                    counters.push((*counter, *other_counter));
-                    let is_match = is_counterpart && self.match_frames(rest, inner, counters);
+                    counters.push(found);
+                    let is_match = self.match_frames(rest, inner, counters);
                     if !is_match {
                         counters.truncate(before);
                     }
@@ -206,7 +209,7 @@ impl Values<'_> {
     }
 
     /// Whether one of the branches around a statement tests a condition.
-    fn holds_in(&self, condition: &Condition, frames: &[Frame], counters: &Counters) -> bool {
+    fn holds_in(&self, condition: &Condition, frames: &[Frame], counters: &[Counterpart]) -> bool {
         let Some(condition) = self.renamed_condition(condition, counters) else { return false };
         frames.iter().any(|frame| match frame {
             Frame::Branch { conditions, .. } => conditions.contains(&Some(condition.clone())),
@@ -214,7 +217,7 @@ impl Values<'_> {
         })
     }
 
-    fn renamed_condition(&self, condition: &Condition, counters: &Counters) -> Option<Condition> {
+    fn renamed_condition(&self, condition: &Condition, counters: &[Counterpart]) -> Option<Condition> {
         Some(match condition {
             Condition::Compare { op, is_signed, left, right } => Condition::Compare {
                 op: *op,
@@ -228,22 +231,114 @@ impl Values<'_> {
         })
     }
 
-    fn renamed_range(&self, range: &Range, counters: &Counters) -> Option<Range> {
+    fn renamed_range(&self, range: &Range, counters: &[Counterpart]) -> Option<Range> {
         let [from, to, by] = [&range.from, &range.to, &range.by].map(|value| self.renamed(value, counters));
         let renamed = |value: &Polynomial| self.renamed(value, counters);
-        let wide = range.wide.as_ref().and_then(|[from, to]| Some([renamed(from)?, renamed(to)?]));
+        let wide = range.wide.as_ref().and_then(|[from, to, by]| Some([renamed(from)?, renamed(to)?, renamed(by)?]));
         Some(Range { from: from?, to: to?, by: by?, wide, ..range.clone() })
     }
 
-    /// *The same iterations.* Whether a counter takes only values that another takes.
+    /// *The same iterations.* A counter in terms of another, if it takes the value that this gives in each iteration
+    /// of the other.
     ///
     /// Heads that are equal do. A signed counter from `a` up to below `b` by one takes the values of one from `b - 1`
     /// down to `a` by one. One that goes up by `s` takes those of one from `a + ((b - a + s - 1) / s - 1) * s` down to
-    /// `a` by `s`: that is the last value if there is one, and below `a` if there is none.
-    fn is_within(&self, counter: &Range, other: &Range) -> bool {
-        counter == other
-            || bounds(counter).is_some_and(|these| Some(these) == bounds(other))
-            || self.is_mirrored(counter, other) == Some(true)
+    /// `a` by `s`: that is the last value if there is one, and below `a` if there is none. And it takes the values
+    /// `a + (k - 1) * s` of a `k` that goes down by one from the number of iterations, `a < b ? (b - a - 1) / s + 1 : 0`,
+    /// to 1.
+    fn counterpart(&self, counter: LocalId, range: &Range, other: LocalId, other_range: &Range) -> Option<Counterpart> {
+        let is_same = other_range == range
+            || bounds(other_range).is_some_and(|these| Some(these) == bounds(range))
+            || self.is_mirrored(other_range, range) == Some(true);
+        if is_same {
+            return Some(self.renaming(counter, other));
+        }
+        let is_number = other_range.kind == range.kind
+            && (other_range.test, other_range.step) == (BinaryOp::Greater, BinaryOp::Subtract)
+            && other_range.to.as_constant() == Some(0)
+            && other_range.by.as_constant() == Some(1)
+            && self.iterations(range).as_ref() == Some(&other_range.from);
+        if !is_number {
+            return None;
+        }
+        let is_signed = range.kind.is_signed();
+        let direction = if range.step == BinaryOp::Add { 1 } else { -1 };
+        let value_after = |from: &Polynomial, by: &Polynomial, number: Polynomial| {
+            let index = number.plus(-1, &Polynomial::constant(1, number.bits))?;
+            from.plus(direction, &index.times(by)?)
+        };
+        let number = self.atom(Atom::Variable(other), range.kind.bits());
+        let value = value_after(&range.from, &range.by, number.clone())?;
+        let index = if range.kind.bits() == INDEX_BITS {
+            value.clone()
+        } else if is_signed {
+            let [from, _, by] = range.wide.as_ref()?;
+            value_after(from, by, self.widen(number, true, INDEX_BITS))?
+        } else {
+            self.widen(value.clone(), false, INDEX_BITS)
+        };
+        Some(Counterpart { counter, other, is_signed, value, index })
+    }
+
+    /// Another counter with the same values.
+    fn renaming(&self, counter: LocalId, other: LocalId) -> Counterpart {
+        let kind = match self.function.locals[counter].ty {
+            Type::Int(kind) => kind,
+            // Counters of other types are in no index.
+            Type::Void
+            | Type::Bool
+            | Type::Float(_)
+            | Type::Pointer(_)
+            | Type::Array(..)
+            | Type::Record(_)
+            | Type::Opaque(_) => IntKind::Long,
+        };
+        let value = self.atom(Atom::Variable(other), kind.bits());
+        let is_wide = kind.bits() == INDEX_BITS;
+        let index = if is_wide { value.clone() } else { self.widen(value.clone(), kind.is_signed(), INDEX_BITS) };
+        Counterpart { counter, other, is_signed: kind.is_signed(), value, index }
+    }
+
+    /// How often a counted loop runs.
+    fn iterations(&self, range: &Range) -> Option<Polynomial> {
+        let (low, high) = match range.step {
+            BinaryOp::Add => (&range.from, &range.to),
+            BinaryOp::Subtract => (&range.to, &range.from),
+            BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Offset
+            | BinaryOp::Distance => return None,
+        };
+        let is_up = range.step == BinaryOp::Add;
+        let least = match (range.test, is_up) {
+            (BinaryOp::Less, true) | (BinaryOp::Greater, false) => 1,
+            (BinaryOp::LessEqual, true) | (BinaryOp::GreaterEqual, false) => 0,
+            (_, _) => return None,
+        };
+        let (bits, ty) = (range.kind.bits(), Type::Int(range.kind));
+        let constant = |value| Polynomial::constant(value, bits);
+        let typed = |value: &Polynomial| (ty.clone(), value.clone());
+        let distance = high.plus(-1, low)?.plus(-1, &constant(least))?;
+        let rounds =
+            self.operation(Operation::Binary(BinaryOp::Divide), vec![typed(&distance), typed(&range.by)], bits);
+        let rounds = rounds.plus(1, &constant(1))?;
+        let runs = self.operation(Operation::Binary(range.test), vec![typed(&range.from), typed(&range.to)], 1);
+        let operands = vec![(Type::Bool, runs), typed(&rounds), typed(&constant(0))];
+        Some(self.operation(Operation::Select, operands, bits))
     }
 
     fn is_mirrored(&self, down: &Range, up: &Range) -> Option<bool> {
@@ -272,7 +367,7 @@ fn bounds(range: &Range) -> Option<[Polynomial; 2]> {
 /// The same as indices. An unsigned counter that goes up to below a bound stays below it, and the bound is above zero
 /// whenever there is an iteration.
 pub(super) fn index_bounds(range: &Range) -> Option<[Polynomial; 2]> {
-    let [from, to] = range.wide.as_ref()?;
+    let [from, to, _] = range.wide.as_ref()?;
     let is_upward = (range.test, range.step) == (BinaryOp::Less, BinaryOp::Add);
     if range.kind.is_signed() || is_upward { ends(range, from, to) } else { None }
 }
