@@ -228,7 +228,8 @@ fn show(prepared: &Prepared, launch: Launch, samples: usize, report: &Report) ->
     let names: Vec<&str> = prepared.request.wrt.iter().map(|param| function.local_name(*param)).collect();
     let threads = launch.grid.iter().chain(&launch.block).product::<u32>();
     let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
-    println!("{} with respect to {}: {threads}, {samples} samples", function.name, names.join(", "));
+    let plural = if samples == 1 { "" } else { "s" };
+    println!("{} with respect to {}: {threads}, {samples} sample{plural}", function.name, names.join(", "));
     let is_wrong = report.rows.iter().any(|row| row.wrong.is_some());
     for row in &report.rows {
         let verdict = if row.wrong.is_some() { "WRONG" } else { "ok" };

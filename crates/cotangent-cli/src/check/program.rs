@@ -103,6 +103,9 @@ impl Program {
             flags.cpu_args.extend(["-include".to_owned(), header.display().to_string()]);
         }
         overlays[position].text += &texts.appended();
+        if precision == Precision::Widened {
+            overlays.iter_mut().for_each(|overlay| overlay.text = widen::literals(&overlay.text));
+        }
         let shared_object = folder.join("program.so");
         let request = CpuRequest {
             units: &[texts.file.to_path_buf()],

@@ -134,3 +134,85 @@ pub(crate) fn header(texts: &[&str]) -> String {
     }
     header
 }
+
+/// The text with its literals of type `float` as `double` ones of the same value: `i * 0.1f` would be computed in single
+/// precision, because no macro reaches the `f`. Lines stay lines.
+pub(crate) fn literals(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            _ if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            _ if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            '"' | '\'' => quoted(rest, first),
+            _ if first.is_alphabetic() || first == '_' => {
+                rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
+            }
+            _ if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) => {
+                number(rest)
+            }
+            _ => first.len_utf8(),
+        };
+        let (word, behind) = rest.split_at(length);
+        let is_number = first.is_ascii_digit() || (first == '.' && length > 1);
+        let is_hexadecimal = word.starts_with("0x") || word.starts_with("0X");
+        let is_float = is_number && word.ends_with(['f', 'F']) && (!is_hexadecimal || word.contains(['p', 'P']));
+        if is_float {
+            out += &format!("((double){word})");
+        } else {
+            out += word;
+        }
+        rest = behind;
+    }
+    out
+}
+
+/// The length of a string or character.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (index, character) in text.char_indices().skip(1) {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if character == quote => return index + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The length of a number, as the preprocessor sees it: digits, letters, dots, and signs behind an exponent.
+fn number(text: &str) -> usize {
+    let mut before = ' ';
+    for (index, character) in text.char_indices() {
+        let is_sign = matches!(character, '+' | '-') && matches!(before, 'e' | 'E' | 'p' | 'P');
+        if !(character.is_alphanumeric() || character == '.' || character == '_' || is_sign) {
+            return index;
+        }
+        before = character;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_of_single_precision_become_double() {
+        assert_eq!(
+            literals("x1f = 0.1f * 1e-3F + .5f - 0x1f + 0x1.8p1f; // 1.0f\n\"2.0f\" '\"' 3.f a.b f(4.0)"),
+            "x1f = ((double)0.1f) * ((double)1e-3F) + ((double).5f) - 0x1f + ((double)0x1.8p1f); // 1.0f\n\
+             \"2.0f\" '\"' ((double)3.f) a.b f(4.0)"
+        );
+    }
+
+    #[test]
+    fn headers_are_read_before_float_changes() {
+        let header = header(&["#include <vector>\n# include \"math.h\"\n// <map>"]);
+        let position = |text: &str| header.find(text).unwrap_or(usize::MAX);
+        assert!(position("#include <vector>") < position("#define float double"));
+        assert!(position("#include <math.h>") < position("#define sinf sin\n"));
+        assert!(!header.contains("<map>"));
+    }
+}
