@@ -6,7 +6,6 @@ mod forward;
 mod locals;
 mod normalize;
 mod privatize;
-mod prune;
 mod references;
 mod request;
 mod reverse;

@@ -232,7 +232,7 @@ fn is_zero_declaration(stmt: &Stmt, wanted: LocalId) -> bool {
 fn is_zero(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Float(real) => real.0.to_bits() == 0,
-        ExprKind::Construct(operands) => operands.is_empty(),
+        ExprKind::Construct(operands) => operands.iter().all(is_zero),
         _ => false,
     }
 }

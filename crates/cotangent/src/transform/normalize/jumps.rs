@@ -515,13 +515,33 @@ mod tests {
         check(
             "kernel k(x: float*, n: int) {
                switch n {
-                 case 1: { let t: float = 2.0f; x[0] = t; }
-                 case 2: { if (x[1] > 0.0f) { break; } x[1] = 3.0f; break; }
-                 default: { return; }
+                 case 1 { let t: float = 2.0f; x[0] = t; }
+                 case 2 { if (x[1] > 0.0f) { break; } x[1] = 3.0f; break; }
+                 case default { return; }
                }
                x[2] = 1.0f;
              }",
-            expect![[""]],
+            expect![[r#"
+                kernel k(x: float*, n: int) {
+                  let _skip#3: bool = false;
+                  if (n == 1) {
+                    let t: float = 2.0f;
+                    *x = t;
+                    if !(x[1] > 0.0f) {
+                      x[1] = 3.0f;
+                    }
+                  } else if (n == 2) {
+                    if !(x[1] > 0.0f) {
+                      x[1] = 3.0f;
+                    }
+                  } else {
+                    _skip = true;
+                  }
+                  if !_skip {
+                    x[2] = 1.0f;
+                  }
+                }
+            "#]],
         );
     }
 }

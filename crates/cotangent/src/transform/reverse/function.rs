@@ -226,7 +226,11 @@ impl Ctx<'_> {
     pub(super) fn zero(&self, ty: &Type) -> Expr {
         match ty {
             Type::Float(_) => constant(0.0, ty),
-            Type::Record(_) | Type::Array(..) => Expr::new(ExprKind::Construct(Vec::new()), ty.clone()),
+            Type::Record(record) => {
+                let fields = self.module.records[*record].fields.iter().map(|field| self.zero(&field.ty)).collect();
+                Expr::new(ExprKind::Construct(fields), ty.clone())
+            }
+            Type::Array(..) => Expr::new(ExprKind::Construct(Vec::new()), ty.clone()),
             Type::Int(_) => Expr::new(ExprKind::Int(0), ty.clone()),
             Type::Bool => Expr::new(ExprKind::Bool(false), ty.clone()),
             Type::Pointer(_) | Type::Opaque(_) | Type::Void => Expr::new(ExprKind::Null, ty.clone()),

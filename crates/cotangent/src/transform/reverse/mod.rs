@@ -21,11 +21,10 @@ use super::Request;
 use super::accumulate::{AdjointParam, accumulate};
 use super::normalize::{Inlining, inline_calls, loops_without_numbers, remove_jumps};
 use super::privatize::privatize;
-use super::prune::prune;
 use super::references::references_to_pointers;
 use super::simplify::simplify;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Function, FunctionId, Module, Name};
+use crate::ir::{Function, FunctionId, Module, Name, order};
 
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
@@ -37,7 +36,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let gradient = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
             let gradient = gradient?;
-            return Ok(prune(pullbacks.output, &[gradient]));
+            return Ok(order::needed_by(&pullbacks.output, &[gradient]));
         }
         // A pullback that records is part of its caller instead, which has the record.
         inlined.extend(pullbacks.unfit);
@@ -125,6 +124,9 @@ impl Pullbacks {
         simplify(&mut self.output.functions[id]);
         accumulate(&mut self.output, id, adjoints);
         privatize(&mut self.output, id);
+        let function = &mut self.output.functions[id];
+        let locals = std::mem::take(&mut function.locals);
+        function.locals = order::declared_only(&mut function.params, locals, &mut function.body);
         id
     }
 

@@ -38,6 +38,10 @@ pub(super) fn lower(ctx: &mut Ctx<'_>) {
     let mut views: BTreeMap<String, (Type, LocalId)> = BTreeMap::new();
     for ty in types {
         let pointer = Type::pointer(ty.clone());
+        if pointer == base_type {
+            views.insert(String::new(), (ty, base));
+            continue;
+        }
         let name = format!("_record_{}", type_word(&ty, views.len()));
         let local = ctx.names.add(&mut ctx.function, &name, pointer.clone());
         let view = Expr::cast(Expr::load(Place::local(base, base_type.clone())), pointer);
