@@ -80,7 +80,7 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
     let mut random = Random::new(options.seed);
     let problem = Problem::new(&prepared.module, &prepared.request, &prepared.forward, &specs, length, &mut random);
     let problem = match problem {
-        Ok(problem) => problem,
+        Ok(problem) => problem.with_gradient(prepared.reverse.as_ref(), threads),
         Err(error) => return Ok(usage(terminal, &format!("{error}; {}", template(&prepared, length)))),
     };
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;

@@ -5,7 +5,7 @@ use cotangent::ir::{FloatKind, Function, Module, Type};
 use cotangent::transform::Request;
 
 use super::layout::{Precision, Scalar, layout};
-use super::memory::{Memory, Value};
+use super::memory::{Buffer, Memory, Value};
 use super::program::{Evaluation, Variant};
 use super::random::Random;
 use super::values::Spec;
@@ -32,7 +32,12 @@ pub(crate) struct Problem<'a> {
     pub(crate) results: Vec<(usize, String)>,
     /// Whether the pushforward gives the result's tangent.
     result_has_tangent: bool,
+    /// The element type and the length of the record that the gradient takes.
+    record: Option<(Type, usize)>,
 }
+
+/// Slots of the record for each thread.
+const RECORD_SLOTS: usize = 1024;
 
 /// Floats after a call: those of entries that are outputs, then those of the result.
 pub(crate) type Outputs = Vec<f64>;
@@ -87,7 +92,18 @@ impl<'a> Problem<'a> {
         let tangents = forward.functions.iter().last().map_or(0, |pushforward| pushforward.params.len());
         let entry_result = usize::from(function.result != Type::Void);
         let result_has_tangent = tangents > function.params.len() + named.len() + entry_result;
-        Ok(Problem { module, function, named, base, entries, results, result_has_tangent })
+        Ok(Problem { module, function, named, base, entries, results, result_has_tangent, record: None })
+    }
+
+    /// The same for a gradient, which may take a record.
+    pub(crate) fn with_gradient(mut self, reverse: Option<&Module>, threads: usize) -> Self {
+        let entry = reverse.and_then(|reverse| reverse.functions.iter().last());
+        let record = entry.and_then(|entry| {
+            let param = entry.params.iter().find(|param| entry.local_name(**param) == "_record")?;
+            entry.locals[*param].ty.pointee().cloned()
+        });
+        self.record = record.map(|word| (word, threads * RECORD_SLOTS));
+        self
     }
 
     /// The values that the entries have now, drawn anew where they are random.
@@ -133,6 +149,11 @@ impl<'a> Problem<'a> {
     /// The gradient at a point with adjoints of the final contents; those of values are what is added to.
     pub(crate) fn reverse(&self, point: &[f64], adjoints: &[f64]) -> Evaluation {
         let mut evaluation = self.with_shadows(Variant::Reverse, point, adjoints);
+        if let Some((word, length)) = &self.record {
+            let values = vec![Value::Float(0.0); *length];
+            evaluation.args.push(evaluation.memory.buffers.len());
+            evaluation.memory.buffers.push(Buffer { ty: word.clone(), count: *length, values });
+        }
         self.add_result(&mut evaluation);
         evaluation
     }

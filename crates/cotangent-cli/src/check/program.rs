@@ -205,7 +205,8 @@ impl Texts<'_> {
         let how = if self.is_kernel { "kernel" } else { "device" };
         let mut cases = format!("    case 0: return {how}({}, launch, buffers);\n", function_pointer(self.function));
         for (variant, module) in &self.derivatives {
-            let printed = emit(module, Dialect::Cpu);
+            let module = renamed(module);
+            let printed = emit(&module, Dialect::Cpu);
             let (includes, rest): (Vec<&str>, Vec<&str>) =
                 printed.lines().partition(|line| line.starts_with("#include"));
             let number = *variant as usize;
@@ -219,6 +220,16 @@ impl Texts<'_> {
         text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers) {\n";
         text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")
     }
+}
+
+/// The module with other names for its functions: a call with an argument of a type that is declared outside would find
+/// the user's function too.
+fn renamed(module: &Module) -> Module {
+    let mut module = module.clone();
+    for function in module.functions.iter_mut() {
+        function.name = format!("{}_printed", function.name).into();
+    }
+    module
 }
 
 /// The user's function as an expression, whatever else has its name here. Parameter types choose among overloads of kernels.

@@ -1,8 +1,8 @@
 //! The record in global memory: where values go that the reverse sweep needs and that are too many for variables.
 //!
 //! Each thread has a stack of words, and words of neighbouring threads lie side by side (`base[slot * threads + thread]`),
-//! so that a warp's accesses are one transaction. A word has four bytes, or eight if a value needs them. What would not
-//! fit is dropped and counted: the caller sees from the number of slots used that the record was too small.
+//! so that a warp's accesses are one transaction. A word has eight bytes; where only floats are
+//! recorded, four.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +22,12 @@ pub(super) fn lower(ctx: &mut Ctx<'_>) {
             types.push(value.ty.clone());
         }
     });
-    let word = types.iter().map(size_of).max().unwrap_or(4).max(4);
-    let word_type = if word == 4 { Type::FLOAT } else { Type::DOUBLE };
-    let base_type = Type::pointer(word_type);
+    // Values of one floating type are words themselves; others share words of eight bytes.
+    let word_type = match types.as_slice() {
+        [ty @ Type::Float(_)] => ty.clone(),
+        _ => Type::DOUBLE,
+    };
+    let base_type = Type::pointer(word_type.clone());
     let base = ctx.add_param("_record", base_type.clone());
     let top = ctx.names.add(&mut ctx.function, "_top", Type::LONG);
     let thread = ctx.names.add(&mut ctx.function, "_thread", Type::LONG);
@@ -48,7 +51,7 @@ pub(super) fn lower(ctx: &mut Ctx<'_>) {
         head.push(declare(local, Some(view)));
         views.insert(name, (ty, local));
     }
-    let slots = Slots { views: views.into_values().collect(), word, top, thread, threads };
+    let slots = Slots { views: views.into_values().collect(), word: word_type, top, thread, threads };
     slots.replace(&mut body);
     head.extend(body);
     ctx.function.body = head;
@@ -56,7 +59,7 @@ pub(super) fn lower(ctx: &mut Ctx<'_>) {
 
 struct Slots {
     views: Vec<(Type, LocalId)>,
-    word: u64,
+    word: Type,
     top: LocalId,
     thread: LocalId,
     threads: LocalId,
@@ -106,11 +109,12 @@ impl Slots {
         let long = |local: LocalId| Expr::load(Place::local(local, Type::LONG));
         let row = Expr::binary(BinaryOp::Multiply, long(self.top), long(self.threads));
         let word = Expr::binary(BinaryOp::Add, row, long(self.thread));
-        let scale = i128::from(self.word / size_of(ty));
-        let index = if scale == 1 {
+        let index = if size_of(ty) == size_of(&self.word) {
             word
         } else {
-            Expr::binary(BinaryOp::Multiply, word, Expr::new(ExprKind::Int(scale), Type::LONG))
+            // Written with `sizeof`, so that the record is right too where `float` is made to mean `double`.
+            let size = |ty: &Type| Expr::cast(Expr::new(ExprKind::SizeOf(ty.clone()), Type::SIZE), Type::LONG);
+            Expr::binary(BinaryOp::Multiply, word, Expr::binary(BinaryOp::Divide, size(&self.word), size(ty)))
         };
         let view = self.views.iter().find(|(known, _)| known == ty).map_or(LocalId(0), |(_, local)| *local);
         Place::element(Expr::load(Place::local(view, Type::pointer(ty.clone()))), index)
