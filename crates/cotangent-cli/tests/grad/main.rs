@@ -120,8 +120,10 @@ fn check_refused(path: &Path) -> Result<(), Failed> {
         Ok(modules) => return Err(format!("it is accepted:\n{}", emit(&modules[0], Dialect::Cuda)).into()),
         Err(failure) => failure,
     };
+    let message = failure.message().unwrap_or_default();
+    let message = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(message);
     let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
-    let message = failure.message().unwrap_or_default().replace(&format!("{folder}/"), "");
+    let message = message.replace(&format!("{folder}/"), "");
     compare_or_bless(&path.with_extension("stderr"), &format!("{}\n", message.trim_end()))
 }
 
