@@ -99,6 +99,5 @@ pub fn shadow_type(ty: &Type) -> Type {
 
 /// The name of the shadow of a variable.
 pub fn shadow_name(name: &str) -> Name {
-    // Names with two underscores side by side are C++'s own.
-    format!("_d_{}", name.trim_start_matches('_')).into()
+    format!("_d_{name}").into()
 }
