@@ -1,7 +1,8 @@
 //! Every file of `fixtures/grad/` is a test: its derivatives are the committed texts beside it, these are lowered to the
 //! same IR again, `cotangent check` proves them on the CPU, and what the fixture expects of them is true.
 //!
-//! `cargo xtask bless` writes the texts anew.
+//! `cargo xtask bless` writes the texts anew. Reverse mode must refuse the files of `fixtures/grad/refused/`, with the
+//! message beside them.
 
 mod directives;
 #[path = "../fixtures/snapshot.rs"]
@@ -37,6 +38,10 @@ fn main() -> ExitCode {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         trials.push(Trial::test(name, move || check(&path)));
     }
+    for path in files(&root.join("refused")) {
+        let name = format!("refused::{}", path.file_stem().unwrap_or_default().to_string_lossy());
+        trials.push(Trial::test(name, move || check_refused(&path)));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -63,6 +68,9 @@ fn every_derivative_is_claimed(derivatives: &[PathBuf]) -> Result<(), Failed> {
 
 fn check(path: &Path) -> Result<(), Failed> {
     let directives = directives::parse(&fs::read_to_string(path)?)?;
+    if directives.arguments.is_empty() {
+        return Err("a fixture needs a line `// run: CALL`".into());
+    }
     let tools = Tools::find(Environment::of_process())?;
     let modes: Vec<(Mode, &str)> = MODES.into_iter().filter(|(mode, _)| directives.wants(*mode)).collect();
     let scratch = tempfile::tempdir()?;
@@ -102,6 +110,20 @@ fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &
     })
 }
 
+fn check_refused(path: &Path) -> Result<(), Failed> {
+    let directives = directives::parse(&fs::read_to_string(path)?)?;
+    let tools = Tools::find(Environment::of_process())?;
+    let failure = match derive(&tools, path, &directives, &MODES[..1]) {
+        Ok(modules) => return Err(format!("it is accepted:\n{}", emit(&modules[0], Dialect::Cuda)).into()),
+        Err(failure) => failure,
+    };
+    let message = failure.message().unwrap_or_default();
+    let message = message.strip_prefix(&format!("{}: ", path.display())).unwrap_or(message);
+    let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
+    let message = message.replace(&format!("{folder}/"), "");
+    compare_or_bless(&path.with_extension("stderr"), &format!("{}\n", message.trim_end()))
+}
+
 /// What a printed derivative is lowered to.
 fn lower_again(tools: &Tools, path: &Path, name: &str) -> Result<Module, Failed> {
     let wanted = Wanted { function: name, wrt: None };
@@ -127,7 +149,7 @@ fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
     let atomics = printed.matches("atomicAdd(").count();
     match expected {
         Expectation::Atomics(count) if count != atomics => Err(format!("{atomics} atomics instead of {count}").into()),
-        Expectation::NoRecord if printed.contains("_record") => Err("it records".into()),
+        Expectation::NoRecord if printed.contains("* _record") => Err("it records".into()),
         Expectation::Atomics(_) | Expectation::NoRecord => Ok(()),
     }
 }
