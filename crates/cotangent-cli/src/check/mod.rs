@@ -19,7 +19,7 @@ use std::path::Path;
 use anstream::println;
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::ir::{FunctionId, Module, Space, Type};
+use cotangent::ir::{FunctionId, Module, Space, Type, order};
 use cotangent::transform::Request;
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
@@ -116,14 +116,22 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: 
         let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
         let derivative = |mode| {
             let derivative = differentiate(&module, &request, mode)?;
-            let last = derivative.functions.len() as u32 - 1;
-            Ok(with_entry(&derivative, FunctionId(last)))
+            Ok(entry_of(&derivative))
         };
         let forward = derivative(Mode::Forward).map_err(rendered)?;
         let reverse = if forward_only { None } else { Some(derivative(Mode::Reverse).map_err(rendered)?) };
         let direct = direct_of(&passes, input.file);
         Ok(Prepared { module, request, forward, reverse, direct })
     })
+}
+
+/// The derivative and what it needs, without the host function that launches it, and a kernel to call it from.
+fn entry_of(derivative: &Module) -> Module {
+    let on_device = derivative.functions.entries().filter(|(_, function)| function.space != Space::Host);
+    let last = on_device.map(|(id, _)| id).last().unwrap_or(FunctionId(0));
+    let needed = order::needed_by(derivative, &[last]);
+    let last = FunctionId(needed.functions.len() as u32 - 1);
+    with_entry(&needed, last)
 }
 
 fn texts<'a>(options: &'a Check, prepared: &'a Prepared) -> Texts<'a> {

@@ -17,14 +17,11 @@ use cotangent::ir::{Module, text};
 use cotangent::lower::Passes;
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
-use cotangent_driver::program::{Failure, Input, read_device, with_deep_stack};
+use cotangent_driver::program::{Failure, Input, read, with_deep_stack};
 use cotangent_driver::{Environment, Tools};
 use directives::{Directives, Expectation};
 use libtest_mimic::{Arguments, Failed, Trial};
 use snapshot::{compare_or_bless, difference};
-
-/// Reverse mode is not there yet.
-const HAS_REVERSE: bool = true;
 
 /// The modes and how their texts are named.
 const MODES: [(Mode, &str); 2] = [(Mode::Reverse, "grad.cu"), (Mode::Forward, "forward.cu")];
@@ -91,7 +88,7 @@ impl Directives {
     fn wants(&self, mode: Mode) -> bool {
         match mode {
             Mode::Forward => true,
-            Mode::Reverse => HAS_REVERSE && self.forward_only.is_none(),
+            Mode::Reverse => self.forward_only.is_none(),
         }
     }
 }
@@ -119,9 +116,9 @@ fn with_module<T: Send>(
     let flags = ParseFlags::default();
     let input = Input { file, flags: &flags, cuda_path: None, colour: false };
     let result = with_deep_stack(|| {
-        let device = read_device(tools, &input)?;
-        let passes = Passes { device: &device, host: None };
-        work(passes).map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &device.sources, false)))
+        let passes = read(tools, &input)?;
+        let sources = &passes.device.sources;
+        work(passes.both()).map_err(|found| Failure::Diagnostics(diagnostic::render(&found, sources, false)))
     });
     result.map_err(|failure| format!("{}: {failure}", file.display()).into())
 }

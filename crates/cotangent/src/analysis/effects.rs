@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::objects::{Base, Object, Objects, objects};
 use crate::ir::walk;
-use crate::ir::{Function, Module, Place, Stmt, StmtKind, Storage, Type};
+use crate::ir::{Function, Module, Stmt, StmtKind, Storage, Type};
 
 /// The objects that a block may write, those of its own variables included. Calls must be of pure functions.
 pub fn written(objects: &Objects<'_>, block: &[Stmt]) -> BTreeSet<Object> {
@@ -16,39 +16,9 @@ pub fn written(objects: &Objects<'_>, block: &[Stmt]) -> BTreeSet<Object> {
         if let StmtKind::For(for_loop) = &stmt.kind {
             found.insert(Object::local(for_loop.counter));
         }
-        if let Some(place) = written_place(stmt) {
-            found.extend(objects.of_place(place));
-        }
-        if let StmtKind::Atomic { into: Some(place), .. } = &stmt.kind {
-            found.extend(objects.of_place(place));
-        }
+        walk::written_places(stmt).into_iter().for_each(|place| found.extend(objects.of_place(place)));
     });
     found
-}
-
-/// The place that a statement itself writes; for an atomic with a result, not the result.
-fn written_place(stmt: &Stmt) -> Option<&Place> {
-    match &stmt.kind {
-        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } | StmtKind::Atomic { place, .. } => {
-            Some(place)
-        }
-        StmtKind::Call { into, .. }
-        | StmtKind::Barrier { into, .. }
-        | StmtKind::Collective { into, .. }
-        | StmtKind::Runtime { into, .. }
-        | StmtKind::Opaque { into, .. } => into.as_ref(),
-        StmtKind::Pop { into, .. } => Some(into),
-        StmtKind::Declare { .. }
-        | StmtKind::If { .. }
-        | StmtKind::For(_)
-        | StmtKind::While { .. }
-        | StmtKind::Switch { .. }
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Return(_)
-        | StmtKind::Launch(_)
-        | StmtKind::Push { .. } => None,
-    }
 }
 
 /// Whether calling a function does nothing but compute its result: it writes only variables of its own and meets no

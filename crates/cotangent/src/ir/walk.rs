@@ -100,6 +100,22 @@ pub fn declared_local(stmt: &Stmt) -> Option<LocalId> {
     }
 }
 
+/// The places that a statement itself writes, not those that statements inside it write.
+pub fn written_places(stmt: &Stmt) -> Vec<&Place> {
+    match &stmt.kind {
+        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } | StmtKind::Pop { into: place, .. } => {
+            vec![place]
+        }
+        StmtKind::Atomic { place, into, .. } => [Some(place), into.as_ref()].into_iter().flatten().collect(),
+        StmtKind::Call { into, .. }
+        | StmtKind::Barrier { into, .. }
+        | StmtKind::Collective { into, .. }
+        | StmtKind::Runtime { into, .. }
+        | StmtKind::Opaque { into, .. } => into.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Calls `f` for every mention of a local, where it is declared too.
 pub fn each_local_mut(block: &mut [Stmt], f: &mut impl FnMut(&mut LocalId)) {
     let _ = visit_block_mut(block, &mut |node| {

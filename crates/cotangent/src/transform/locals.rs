@@ -83,3 +83,20 @@ pub(super) fn declare(local: LocalId, init: Option<Expr>) -> Stmt {
 pub(super) fn assign(place: Place, value: Expr) -> Stmt {
     Stmt::new(StmtKind::Assign { place, value })
 }
+
+/// Whether two places are written the same way, wherever they stand.
+pub(super) fn same_place(left: &Place, right: &Place) -> bool {
+    let strip = |place: &Place| {
+        let mut place = place.clone();
+        let _ = walk::visit_place_mut(&mut place, &mut |node| {
+            match node {
+                walk::NodeMut::Expr(expr) => expr.span = crate::source::Span::NONE,
+                walk::NodeMut::Place(place) => place.span = crate::source::Span::NONE,
+                walk::NodeMut::Stmt(_) => {}
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+        place
+    };
+    strip(left) == strip(right)
+}

@@ -1,18 +1,22 @@
 //! Makes a derivative shorter without changing what it computes: values that nobody reads go, an adjoint begins with
 //! what is first added to it, and stands where it is first used.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
+use super::locals::{rename, same_place};
 use super::normalize::own_variable;
 use crate::ir::walk::{self, Node, PartMut};
-use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
 
 /// Simplifies one function.
 pub(super) fn simplify(function: &mut Function) {
     let mut body = std::mem::take(&mut function.body);
     loop {
         let before = body.clone();
+        drop_copies(function, &mut body);
+        merge_zeros(&mut body);
+        merge_sums(&mut body);
         drop_unread(function, &mut body);
         drop_empty(&mut body);
         sink_sums(&mut body);
@@ -22,6 +26,87 @@ pub(super) fn simplify(function: &mut Function) {
         }
     }
     function.body = body;
+}
+
+/// Replaces variables that hold what another holds, where neither is assigned again.
+fn drop_copies(function: &Function, body: &mut Block) {
+    let mut given: BTreeSet<LocalId> = function.params.iter().copied().collect();
+    let mut changed: BTreeSet<LocalId> = BTreeSet::new();
+    walk::each_stmt(body, &mut |stmt| {
+        match &stmt.kind {
+            StmtKind::Declare { local, init: Some(_) } => {
+                given.insert(*local);
+            }
+            StmtKind::For(head) => {
+                given.insert(head.counter);
+            }
+            _ => {}
+        }
+        changed.extend(walk::written_places(stmt).into_iter().filter_map(own_variable));
+    });
+    walk::each_expr(body, &mut |expr| {
+        if let ExprKind::AddressOf(place) = &expr.kind {
+            changed.extend(own_variable(place));
+        }
+    });
+    let is_settled = |local: &LocalId| given.contains(local) && !changed.contains(local);
+    let mut copies: HashMap<LocalId, LocalId> = HashMap::new();
+    walk::each_stmt(body, &mut |stmt| {
+        if let StmtKind::Declare { local, init: Some(init) } = &stmt.kind
+            && let ExprKind::Load(Place { kind: PlaceKind::Local(source), .. }) = &init.kind
+            && is_settled(local)
+            && is_settled(source)
+            && function.locals[*local].ty.unrestricted() == function.locals[*source].ty.unrestricted()
+        {
+            let source = copies.get(source).copied().unwrap_or(*source);
+            copies.insert(*local, source);
+        }
+    });
+    retain(body, &|stmt| !matches!(&stmt.kind, StmtKind::Declare { local, .. } if copies.contains_key(local)));
+    rename(body, &copies);
+}
+
+/// `a = 0; a += b;` is `a = b;`.
+fn merge_zeros(block: &mut Block) {
+    for stmt in block.iter_mut() {
+        each_block(stmt, &mut merge_zeros);
+    }
+    let mut position = 0;
+    while position + 1 < block.len() {
+        if let StmtKind::Assign { place, value } = &block[position].kind
+            && let StmtKind::Accumulate { place: next, value: added } = &block[position + 1].kind
+            && is_zero(value)
+            && let (PlaceKind::Local(local), PlaceKind::Local(other)) = (&place.kind, &next.kind)
+            && local == other
+            && !expr_mentions(added, *local)
+        {
+            let kind = StmtKind::Assign { place: place.clone(), value: added.clone() };
+            block[position].kind = kind;
+            block.remove(position + 1);
+        }
+        position += 1;
+    }
+}
+
+/// `a += b; a += c;` is `a += b + c;`: one addition to memory instead of two.
+fn merge_sums(block: &mut Block) {
+    for stmt in block.iter_mut() {
+        each_block(stmt, &mut merge_sums);
+    }
+    let mut position = 0;
+    while position + 1 < block.len() {
+        if let StmtKind::Accumulate { place, value } = &block[position].kind
+            && let StmtKind::Accumulate { place: next, value: added } = &block[position + 1].kind
+            && !matches!(place.kind, PlaceKind::Local(_))
+            && same_place(place, next)
+        {
+            let sum = Expr::binary(BinaryOp::Add, value.clone(), added.clone());
+            block[position].kind = StmtKind::Accumulate { place: place.clone(), value: sum };
+            block.remove(position + 1);
+        } else {
+            position += 1;
+        }
+    }
 }
 
 /// Drops assignments to variables that are never read.

@@ -194,29 +194,8 @@ fn assigned_locals(function: &Function) -> HashSet<LocalId> {
             found.insert(local);
         }
     };
-    walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
-        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } | StmtKind::Atomic { place, .. } => {
-            note(place, &mut found);
-            if let StmtKind::Atomic { into: Some(into), .. } = &stmt.kind {
-                note(into, &mut found);
-            }
-        }
-        StmtKind::Call { into, .. }
-        | StmtKind::Barrier { into, .. }
-        | StmtKind::Collective { into, .. }
-        | StmtKind::Runtime { into, .. }
-        | StmtKind::Opaque { into, .. } => into.iter().for_each(|into| note(into, &mut found)),
-        StmtKind::Pop { into, .. } => note(into, &mut found),
-        StmtKind::Declare { .. }
-        | StmtKind::If { .. }
-        | StmtKind::For(_)
-        | StmtKind::While { .. }
-        | StmtKind::Switch { .. }
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Return(_)
-        | StmtKind::Launch(_)
-        | StmtKind::Push { .. } => {}
+    walk::each_stmt(&function.body, &mut |stmt| {
+        walk::written_places(stmt).into_iter().for_each(|place| note(place, &mut found));
     });
     walk::each_expr(&function.body, &mut |expr| {
         if let ExprKind::AddressOf(place) = &expr.kind {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::locals::{assign, declare};
+use super::super::locals::{assign, declare, same_place};
 use super::expr::{constant, when};
 use super::function::{Ctx, Pair};
 use super::stable::Kept;
@@ -343,23 +343,6 @@ fn increment<'a>(place: &Place, value: &'a Expr) -> Option<(&'a Expr, bool)> {
         BinaryOp::Subtract if is_place(left) => Some((right, true)),
         _ => None,
     }
-}
-
-/// Whether two places are written the same way, wherever they stand.
-fn same_place(left: &Place, right: &Place) -> bool {
-    let strip = |place: &Place| {
-        let mut place = place.clone();
-        let _ = walk::visit_place_mut(&mut place, &mut |node| {
-            match node {
-                walk::NodeMut::Expr(expr) => expr.span = crate::source::Span::NONE,
-                walk::NodeMut::Place(place) => place.span = crate::source::Span::NONE,
-                walk::NodeMut::Stmt(_) => {}
-            }
-            std::ops::ControlFlow::<()>::Continue(())
-        });
-        place
-    };
-    strip(left) == strip(right)
 }
 
 /// Whether a block mentions a variable.

@@ -285,12 +285,7 @@ pub(super) fn write_counts(objects: &Objects<'_>, function: &Function) -> HashMa
         if let StmtKind::Declare { local, init: Some(_) } = &stmt.kind {
             written.insert(*local);
         }
-        let place = match &stmt.kind {
-            StmtKind::Assign { place, .. } | StmtKind::Atomic { place, .. } => Some(place),
-            StmtKind::Call { into, .. } => into.as_ref(),
-            _ => None,
-        };
-        if let Some(place) = place {
+        for place in walk::written_places(stmt) {
             written.extend(objects.of_place(place).iter().filter_map(Object::as_local));
         }
         for local in written {

@@ -182,8 +182,7 @@ impl Ctx<'_> {
         sliced: &Sliced,
         before: &mut Block,
     ) -> (Stmt, Storage) {
-        let mut body = sliced.forward.clone();
-        strip_pushes(&mut body, &sliced.refilled);
+        let body = sliced.forward.clone();
         if let Some(arrays) = self.record_arrays(it, count, rows) {
             let whole = self.with_records(it, count, &body, rows, entries, &Storage::Arrays(arrays.clone()));
             let locals: BTreeSet<LocalId> = arrays.values().filter_map(own_variable).collect();
@@ -446,19 +445,6 @@ fn with_body(stmt: &Stmt, body: Block) -> Stmt {
         _ => {}
     }
     stmt
-}
-
-/// Removes what inner loops record that the reverse sweep will record by itself.
-fn strip_pushes(block: &mut Block, records: &BTreeSet<LocalId>) {
-    block.retain(|stmt| !matches!(stmt.kind, StmtKind::Push { record, .. } if records.contains(&record)));
-    for stmt in block {
-        let _ = walk::stmt_parts_mut(stmt, &mut |part| {
-            if let walk::PartMut::Block(inner) = part {
-                strip_pushes(inner, records);
-            }
-            std::ops::ControlFlow::<()>::Continue(())
-        });
-    }
 }
 
 /// The variable that a place is reached from.

@@ -9,9 +9,11 @@ mod block;
 mod calls;
 mod expr;
 mod function;
+mod launch;
 mod loops;
 mod record;
 mod slice;
+mod slots;
 mod stable;
 mod write;
 
@@ -26,6 +28,8 @@ use super::simplify::simplify;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, FunctionId, Module, Name, order};
 
+use write::Written;
+
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
     let mut inlined = HashSet::new();
@@ -36,7 +40,11 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let gradient = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
             let gradient = gradient?;
-            return Ok(order::needed_by(&pullbacks.output, &[gradient]));
+            let mut roots = vec![gradient];
+            if let Some(slots) = pullbacks.slots {
+                roots.push(launch::add_launcher(&mut pullbacks.output, gradient, slots));
+            }
+            return Ok(order::needed_by(&pullbacks.output, &roots));
         }
         // A pullback that records is part of its caller instead, which has the record.
         inlined.extend(pullbacks.unfit);
@@ -89,6 +97,8 @@ pub(super) struct Pullbacks {
     output: Module,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
     helpers: HashMap<Name, FunctionId>,
+    /// The kernel that counts the slots of the gradient's record.
+    slots: Option<FunctionId>,
     /// Functions whose pullbacks cannot stand alone.
     unfit: HashSet<FunctionId>,
 }
@@ -111,9 +121,12 @@ impl Pullbacks {
     }
 
     fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<FunctionId, Vec<Diagnostic>> {
-        let (function, adjoints, uses_record) = write::write(normal, id, kind, self)?;
+        let Written { function, adjoints, uses_record, slots } = write::write(normal, id, kind, self)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
             self.unfit.insert(id);
+        }
+        if let Some(slots) = slots {
+            self.slots = Some(self.add(slots, &[]));
         }
         Ok(self.add(function, &adjoints))
     }

@@ -23,8 +23,6 @@ pub(super) struct Sliced {
     pub(super) slice: Block,
     /// Variables of the iteration whose values are recorded, in the order of the text.
     pub(super) recorded: Vec<LocalId>,
-    /// Records of inner loops that the reverse sweep fills when it repeats them.
-    pub(super) refilled: BTreeSet<LocalId>,
 }
 
 /// What a value is needed for decides what happens where it cannot be computed again.
@@ -36,7 +34,7 @@ enum Depth {
     Inside,
 }
 
-type Needed = BTreeSet<LocalId>;
+pub(super) type Needed = BTreeSet<LocalId>;
 
 impl Ctx<'_> {
     /// Takes an iteration apart. `needed` are the variables that its reverse sweep reads; afterwards, those that must
@@ -51,6 +49,11 @@ impl Ctx<'_> {
         sliced
     }
 
+    /// The statements of a whole function that yield the needed variables; none if that needs a record.
+    pub(super) fn slice_whole(&mut self, block: &[Stmt], needed: &mut Needed, out: &mut Sliced) -> Option<()> {
+        self.slice_block(block, needed, Depth::Inside, out)
+    }
+
     /// Appends to both parts of `out`. None if a loop inside cannot be repeated.
     fn slice_block(&mut self, block: &[Stmt], needed: &mut Needed, depth: Depth, out: &mut Sliced) -> Option<()> {
         let mut parts = Vec::new();
@@ -63,7 +66,6 @@ impl Ctx<'_> {
             out.forward.extend(part.forward);
             out.slice.extend(part.slice);
             out.recorded.extend(part.recorded);
-            out.refilled.extend(part.refilled);
         }
         Some(())
     }
@@ -96,12 +98,6 @@ impl Ctx<'_> {
                 self.slice_if(stmt, (cond, then_block, else_block), needed, depth, out)
             }
             StmtKind::For(_) | StmtKind::While { .. } => self.slice_loop(stmt, needed, depth, out),
-            StmtKind::Push { value, .. } => {
-                needed.extend(self.reads(value));
-                out.forward.push(stmt.clone());
-                out.slice.push(stmt.clone());
-                Some(())
-            }
             StmtKind::Call { into: Some(into), args, .. } => {
                 let can_repeat = args.iter().all(|arg| self.can_repeat(arg) && self.can_reach_again(arg));
                 self.slice_effect(stmt, into, args, can_repeat, needed, depth, out)
@@ -125,6 +121,7 @@ impl Ctx<'_> {
             | StmtKind::Continue
             | StmtKind::Return(_)
             | StmtKind::Launch(_)
+            | StmtKind::Push { .. }
             | StmtKind::Pop { .. } => {
                 out.forward.push(stmt.clone());
                 Some(())
@@ -248,7 +245,6 @@ impl Ctx<'_> {
         let kind = StmtKind::If { cond, then_block: then_part.forward, else_block: else_part.forward };
         out.forward.push(Stmt { kind, span: stmt.span, note: stmt.note.clone() });
         out.recorded.extend(then_part.recorded.into_iter().chain(else_part.recorded));
-        out.refilled.extend(then_part.refilled.into_iter().chain(else_part.refilled));
         Some(())
     }
 
@@ -259,10 +255,13 @@ impl Ctx<'_> {
         if written.is_disjoint(needed) && records.is_empty() {
             return Some(());
         }
-        if let Some((again, before)) = self.repeat_loop(stmt, needed) {
+        // A loop that records would have to record again: then the space needed were no longer what the forward sweep
+        // counts.
+        if records.is_empty()
+            && let Some((again, before)) = self.repeat_loop(stmt, needed)
+        {
             *needed = before;
             out.slice.push(again);
-            out.refilled.extend(records);
             return Some(());
         }
         if depth == Depth::Inside {
@@ -426,27 +425,7 @@ impl Ctx<'_> {
         let mut declared = Needed::new();
         walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| {
             declared.extend(walk::declared_local(inner));
-            let places = match &inner.kind {
-                StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } => vec![Some(place)],
-                StmtKind::Atomic { place, into, .. } => vec![Some(place), into.as_ref()],
-                StmtKind::Call { into, .. }
-                | StmtKind::Barrier { into, .. }
-                | StmtKind::Collective { into, .. }
-                | StmtKind::Opaque { into, .. }
-                | StmtKind::Runtime { into, .. } => vec![into.as_ref()],
-                StmtKind::Pop { into, .. } => vec![Some(into)],
-                StmtKind::Declare { .. }
-                | StmtKind::If { .. }
-                | StmtKind::For(_)
-                | StmtKind::While { .. }
-                | StmtKind::Switch { .. }
-                | StmtKind::Break
-                | StmtKind::Continue
-                | StmtKind::Return(_)
-                | StmtKind::Launch(_)
-                | StmtKind::Push { .. } => Vec::new(),
-            };
-            places.into_iter().flatten().for_each(|place| found.extend(self.written_locals(place)));
+            walk::written_places(inner).into_iter().for_each(|place| found.extend(self.written_locals(place)));
         });
         &found - &declared
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::super::locals::declare;
+use super::super::locals::{declare, same_place};
 use super::super::normalize::own_variable;
 use super::function::Ctx;
 use crate::analysis::{Base, Object};
@@ -163,7 +163,7 @@ impl Ctx<'_> {
     }
 
     fn keep_place(&mut self, place: &Place, kept: &mut Kept) -> LocalId {
-        if let Some((_, local)) = kept.places.iter().find(|(known, _)| known == place) {
+        if let Some((_, local)) = kept.places.iter().find(|(known, _)| same_place(known, place)) {
             return *local;
         }
         let wanted = format!("{}_old", self.base_name(place));

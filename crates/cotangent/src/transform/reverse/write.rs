@@ -9,7 +9,7 @@ use super::block::{Sweeps, mentions};
 use super::expr::constant;
 use super::function::{Ctx, Frame, address_taken, write_counts};
 use super::stable::Kept;
-use super::{Kind, Pullbacks, Sharing, record};
+use super::{Kind, Pullbacks, Sharing, record, slots};
 use crate::analysis::{self, Base, activity, objects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NOT_DIFFERENTIABLE};
 use crate::index::{Id, IdVec};
@@ -18,8 +18,15 @@ use crate::ir::{
 };
 use crate::source::Span;
 
-/// A derivative, its adjoint parameters, and whether it takes a record.
-pub(super) type Written = (Function, Vec<AdjointParam>, bool);
+/// A derivative.
+pub(super) struct Written {
+    pub(super) function: Function,
+    pub(super) adjoints: Vec<AdjointParam>,
+    /// Whether it takes a record.
+    pub(super) uses_record: bool,
+    /// The kernel that counts the slots of the record.
+    pub(super) slots: Option<Function>,
+}
 
 /// Writes the derivative of a function.
 pub(super) fn write(
@@ -68,8 +75,10 @@ pub(super) fn write(
     let (adjoints, sums) = ctx.adjoint_params(&named, kind);
     let seed = ctx.seed(kind);
     let body = ctx.body(seed, kind, &sums);
-    ctx.function.body = body;
     let uses_record = ctx.uses_record;
+    let mut slots = if uses_record { slots::count_slots(&mut ctx, &body) } else { None };
+    ctx.function.body = body;
+    slots.iter_mut().for_each(|slots| drop(params_first(slots)));
     if uses_record {
         record::lower(&mut ctx);
     }
@@ -82,7 +91,7 @@ pub(super) fn write(
         .into_iter()
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
-    Ok((ctx.function, adjoints, uses_record))
+    Ok(Written { function: ctx.function, adjoints, uses_record, slots })
 }
 
 /// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.
