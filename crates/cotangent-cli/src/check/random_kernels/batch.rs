@@ -16,6 +16,7 @@ use cotangent_driver::program::{CpuProgram, Failure, Input, Passes, direct_of, r
 use cotangent_driver::{DriverError, Tools};
 
 use super::super::compare::compare;
+use super::super::entry_of;
 use super::super::layout::Precision;
 use super::super::problem::Problem;
 use super::super::program::{Differentiated, Launch, Program, Texts, Variant, is_rejected};
@@ -138,8 +139,8 @@ fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
     let wanted = Wanted { function: &name, wrt: None };
     let derived = catch_unwind(AssertUnwindSafe(|| {
         let (module, request) = lowered(passes.both(), &wanted)?;
-        let forward = differentiate(&module, &request, Mode::Forward)?;
-        let reverse = differentiate(&module, &request, Mode::Reverse)?;
+        let forward = entry_of(&differentiate(&module, &request, Mode::Forward)?);
+        let reverse = entry_of(&differentiate(&module, &request, Mode::Reverse)?);
         Ok(Derived { index, module, request, forward, reverse })
     }));
     let refused = |found: Vec<Diagnostic>| match found.first() {
@@ -159,11 +160,13 @@ fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
     }
 }
 
-/// A message without the names and numbers in it, so that smaller kernels say the same.
+/// A message without the code and the numbers in it, so that smaller kernels say the same. The last name stays: it says
+/// which of our own variables is concerned.
 fn unnumbered(message: &str) -> String {
-    let message = message.lines().next().unwrap_or("");
-    let parts: Vec<&str> = message.split('`').step_by(2).collect();
-    parts.join("…").chars().filter(|character| !character.is_ascii_digit()).collect()
+    let parts: Vec<&str> = message.lines().next().unwrap_or("").split('`').collect();
+    let last = parts.len().saturating_sub(2);
+    let kept = parts.iter().enumerate().map(|(index, part)| if index % 2 == 1 && index != last { "…" } else { part });
+    kept.collect::<String>().chars().filter(|character| !character.is_ascii_digit()).collect()
 }
 
 fn build(
