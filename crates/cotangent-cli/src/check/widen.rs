@@ -123,7 +123,7 @@ const BY_POINTER: &[(&str, &str)] = &[
 pub(crate) fn header(texts: &[&str]) -> String {
     // What the harness includes.
     let mut header = String::from("#pragma once\n#include <type_traits>\n#include <utility>\n");
-    header += "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
+    header += "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n";
     for name in KNOWN {
         let is_included = |text: &&str| {
             text.lines().any(|line| {
