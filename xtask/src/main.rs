@@ -1,4 +1,4 @@
-//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `docs`, `bench`.
+//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `docs`, `bench`.
 
 mod setup;
 mod tidy;
@@ -39,6 +39,18 @@ enum Task {
     /// Damage dumps of Clang, texts of the IR and programs in ten thousand ways each: nothing may panic, hang or take
     /// over 1 GB.
     Mutate,
+    /// Check the derivatives of random kernels on the CPU; a wrong one is made small and printed.
+    Random {
+        /// How many kernels.
+        #[arg(long, default_value_t = 10_000)]
+        count: u64,
+        /// The seed of the first.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Write wrong kernels into this folder, as fixtures.
+        #[arg(long)]
+        wrong: Option<String>,
+    },
     /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md.
     Docs,
     /// Measure what is promised: the speed of printed kernels, and the reading of files.
@@ -54,6 +66,7 @@ fn main() -> ExitCode {
             .into_iter()
             .try_for_each(|test| write_with_test("cotangent-cli", test, filter.as_deref())),
         Task::Mutate => mutate(),
+        Task::Random { count, seed, wrong } => random(count, seed, wrong.as_deref()),
         Task::Docs => write_with_test("cotangent-driver", "manual", None),
         Task::Bench => bench(),
     };
@@ -86,6 +99,17 @@ fn mutate() -> Result<()> {
         let status = command.status()?;
         ensure!(status.success(), "bad input of `{package}` was not refused; see above");
     }
+    Ok(())
+}
+
+/// The hidden half of the command that makes and checks kernels, optimised.
+fn random(count: u64, seed: u64, wrong: Option<&str>) -> Result<()> {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(workspace::root()).args(["run", "--release", "--package", "cotangent-cli", "--"]);
+    command.args(["__random", "--seeds", &format!("{seed}..{}", seed + count)]);
+    command.args(wrong.iter().flat_map(|folder| ["--wrong", folder]));
+    let status = command.status()?;
+    ensure!(status.success(), "a random kernel has a wrong derivative, or too many have none; see above");
     Ok(())
 }
 

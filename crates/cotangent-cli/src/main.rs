@@ -14,11 +14,21 @@ mod terminal;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Task};
+use check::random_kernels;
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| word == exec::NAME) {
         return exec::exec(&words[2..]);
+    }
+    if words.get(1).is_some_and(|word| word == random_kernels::NAME) {
+        return random_kernels::random(&words[2..]).map_or_else(
+            |error| {
+                eprintln!("error: {error:#}");
+                ExitCode::from(exit::ENVIRONMENT)
+            },
+            ExitCode::from,
+        );
     }
     let arguments = Arguments::from_words(words);
     let terminal = terminal::Terminal::new(arguments.color);

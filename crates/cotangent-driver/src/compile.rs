@@ -3,6 +3,7 @@
 //! so that includes, messages, `__FILE__` and line numbers are those of the user's file.
 
 use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsStr;
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -53,20 +54,25 @@ const CHECKED: &[&str] = &[
     "-tsan-instrument-read-before-write=1",
 ];
 
+/// What every program reads first, as text.
+const AS_TEXT: [&str; 2] = ["-include", "cuda_runtime.h"];
+
 /// Compiles and links. Clang's complaints about the text come back as [`DriverError::Rejected`].
 pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverError> {
     let headers = Headers::materialise(&tools.environment)?;
     let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
     let support = support_object(tools, &headers, request.check)?;
 
+    let precompiled = precompiled_header(tools, &headers, request);
+
     let overlay = write_overlay(scratch.path(), request.texts)?;
     let object_of = |index: usize| scratch.path().join(format!("{index}.o"));
-    let compile_unit = |index: usize, unit: &Path| {
+    let compile_with = |index: usize, unit: &Path, first: [&OsStr; 2]| {
         let mut command = compiler(tools, &headers, request.colour);
         if request.check {
             command.args(CHECKED);
         }
-        command.arg("-ivfsoverlay").arg(&overlay).args(["-include", "cuda_runtime.h"]);
+        command.arg("-ivfsoverlay").arg(&overlay).args(first);
         command.args(&request.flags.clang_args).args(&request.flags.cpu_args);
         // Warnings are for the compiler that builds the program for the GPU; behind the user's flags, to win over them.
         command.args(["-w", "-c", "-o"]).arg(object_of(index));
@@ -76,6 +82,17 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
             None => command.arg(as_argument(unit)),
         };
         run(tools, &mut command)
+    };
+    let compile_unit = |index: usize, unit: &Path| {
+        let as_text = || compile_with(index, unit, AS_TEXT.map(OsStr::new));
+        match &precompiled {
+            // Clang refuses a precompiled header when a header of the system is newer; and messages about the user's
+            // text are to be those of an ordinary compilation.
+            Some(header) => {
+                compile_with(index, unit, ["-include-pch".as_ref(), header.as_ref()]).or_else(|_| as_text())
+            }
+            None => as_text(),
+        }
     };
     std::thread::scope(|scope| {
         let compile_unit = &compile_unit;
@@ -113,14 +130,47 @@ fn support_object(tools: &Tools, headers: &Headers, check: bool) -> Result<PathB
     if object.is_file() {
         return Ok(object);
     }
+    let mut command = compiler(tools, headers, false);
+    command.args(flags).arg("-c").arg(headers.root().join("cpu/cotangent/support.cpp"));
+    make_once(tools, headers, command, &object)?;
+    Ok(object)
+}
+
+/// `cuda_runtime.h` as Clang reads it fastest, made once for the flags and kept with the headers: reading its text is
+/// most of the time that a small program takes to compile. None when the user's flags may change what it says, and
+/// for flags that name other files to read first.
+fn precompiled_header(tools: &Tools, headers: &Headers, request: &CpuRequest<'_>) -> Option<PathBuf> {
+    if !request.flags.clang_args.is_empty() {
+        return None;
+    }
+    // A file that is read after it does not change it.
+    let own = &request.flags.cpu_args;
+    let own = match own.iter().position(|word| word == "-include") {
+        Some(position) if position + 2 == own.len() => &own[..position],
+        Some(_) => return None,
+        None => own,
+    };
+    let checked = if request.check { CHECKED } else { &[] };
+    let mut hasher = DefaultHasher::new();
+    (ALWAYS, checked, own, &tools.clang.version.to_string()).hash(&mut hasher);
+    let header = headers.root().join(format!("cuda_runtime-{:016x}.pch", hasher.finish()));
+    if header.is_file() {
+        return Some(header);
+    }
+    let mut command = compiler(tools, headers, false);
+    command.args(checked).args(own).args(["-w", "-x", "c++-header"]);
+    command.arg(headers.root().join("cpu/cuda_runtime.h"));
+    // Without it the program compiles as well, later; flags that Clang refuses are refused there.
+    make_once(tools, headers, command, &header).ok().map(|()| header)
+}
+
+/// Makes a file among the headers. It is renamed when whole: another process may look for it at the same time.
+fn make_once(tools: &Tools, headers: &Headers, mut command: Command, file: &Path) -> Result<(), DriverError> {
     let scratch = tempfile::NamedTempFile::new_in(headers.root());
     let scratch = scratch.map_err(DriverError::file("write in", headers.root()))?;
-    let mut command = compiler(tools, headers, false);
-    command.args(flags).arg("-c").arg("-o").arg(scratch.path());
-    run(tools, command.arg(headers.root().join("cpu/cotangent/support.cpp")))?;
-    // Renamed when whole: another process may look for it at the same time.
-    scratch.persist(&object).map_err(|error| DriverError::file("write", &object)(error.error))?;
-    Ok(object)
+    run(tools, command.arg("-o").arg(scratch.path()))?;
+    scratch.persist(file).map_err(|error| DriverError::file("write", file)(error.error))?;
+    Ok(())
 }
 
 /// Writes the texts to disk and a description of where Clang is to see them; the path of the description.

@@ -10,6 +10,7 @@ mod memory;
 mod problem;
 mod program;
 mod random;
+pub(crate) mod random_kernels;
 mod values;
 mod widen;
 
@@ -28,7 +29,7 @@ use cotangent_driver::{Environment, Tools, flags};
 use self::compare::{Report, compare};
 use self::layout::Precision;
 use self::problem::Problem;
-use self::program::{Launch, Program, Texts, Variant, is_rejected, with_entry};
+use self::program::{Differentiated, Launch, Program, Texts, Variant, is_rejected, with_entry};
 use self::random::Random;
 use self::values::Spec;
 use crate::arguments::Check;
@@ -139,9 +140,11 @@ fn texts<'a>(options: &'a Check, prepared: &'a Prepared) -> Texts<'a> {
     Texts {
         file: &options.what.file,
         direct: &prepared.direct,
-        function: &options.what.function,
-        is_kernel: prepared.module.functions[prepared.request.function].space == Space::Kernel,
-        derivatives,
+        functions: vec![Differentiated {
+            function: &options.what.function,
+            is_kernel: prepared.module.functions[prepared.request.function].space == Space::Kernel,
+            derivatives,
+        }],
     }
 }
 

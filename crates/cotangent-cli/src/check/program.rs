@@ -49,6 +49,11 @@ pub(crate) struct Evaluation {
 pub(crate) struct Texts<'a> {
     pub(crate) file: &'a Path,
     pub(crate) direct: &'a CpuProgram,
+    pub(crate) functions: Vec<Differentiated<'a>>,
+}
+
+/// A function of the user's and its derivatives.
+pub(crate) struct Differentiated<'a> {
     /// The function as the user's text names it.
     pub(crate) function: &'a str,
     pub(crate) is_kernel: bool,
@@ -56,13 +61,22 @@ pub(crate) struct Texts<'a> {
     pub(crate) derivatives: Vec<(Variant, &'a Module)>,
 }
 
-/// A program that was compiled.
+/// The number by which the harness knows a variant of a function.
+fn case(function: usize, variant: Variant) -> usize {
+    3 * function + variant as usize
+}
+
+/// A program that was compiled, and the function in it that is evaluated.
+#[derive(Clone)]
 pub(crate) struct Program {
+    function: usize,
     shared_object: PathBuf,
     folder: PathBuf,
     pub(crate) precision: Precision,
     /// Whether accesses are checked.
     is_checked: bool,
+    /// How long a run may take.
+    seconds: Option<&'static str>,
 }
 
 impl Program {
@@ -116,7 +130,17 @@ impl Program {
             output: &shared_object,
         };
         compile(tools, &request)?;
-        Ok(Program { shared_object, folder, precision, is_checked })
+        Ok(Program { function: 0, shared_object, folder, precision, is_checked, seconds: None })
+    }
+
+    /// The same program for another of its functions.
+    pub(crate) fn of(&self, function: usize) -> Program {
+        Program { function, ..self.clone() }
+    }
+
+    /// The same program, which is ended after so many seconds.
+    pub(crate) fn within(self, seconds: &'static str) -> Program {
+        Program { seconds: Some(seconds), ..self }
     }
 
     /// Carries out evaluations; the memory after each.
@@ -135,6 +159,7 @@ impl Program {
         let run = Command::new(&this_command)
             .arg(exec::NAME)
             .args(configuration.to_words())
+            .envs(self.seconds.map(|seconds| ("COTANGENT_CHECK_SECONDS", seconds)))
             .args([&self.shared_object, &PathBuf::from("check"), &input, &output])
             .output()
             .with_context(|| format!("cannot run {}", this_command.display()))?;
@@ -151,7 +176,7 @@ impl Program {
         let word = |bytes: &mut Vec<u8>, value: usize| bytes.extend((value as u32).to_le_bytes());
         word(&mut bytes, evaluations.len());
         for evaluation in evaluations {
-            word(&mut bytes, evaluation.variant as usize);
+            word(&mut bytes, case(self.function, evaluation.variant));
             launch.grid.iter().chain(&launch.block).for_each(|extent| word(&mut bytes, *extent as usize));
             bytes.extend(launch.shared.to_le_bytes());
             let encoded = evaluation.memory.encode(module, self.precision);
@@ -202,20 +227,23 @@ impl Texts<'_> {
     /// What stands behind the user's text.
     fn appended(&self) -> String {
         let mut text = format!("\n#line 1 \"check\"\n{HARNESS}");
-        let how = if self.is_kernel { "kernel" } else { "device" };
-        let mut cases = format!("    case 0: return {how}({}, launch, buffers);\n", function_pointer(self.function));
-        for (variant, module) in &self.derivatives {
-            let module = renamed(module);
-            let printed = emit(&module, Dialect::Cpu);
-            let (includes, rest): (Vec<&str>, Vec<&str>) =
-                printed.lines().partition(|line| line.starts_with("#include"));
-            let number = *variant as usize;
-            text += &format!("{}\nnamespace cotangent_derivative_{number} {{\n", includes.join("\n"));
-            text += &format!("{}\n}}\n", rest.join("\n"));
-            let entry = module.functions.iter().last().map_or("", |function| &function.name);
-            cases += &format!(
-                "    case {number}: return printed(cotangent_derivative_{number}::{entry}_launch, launch, buffers);\n"
-            );
+        let mut cases = String::new();
+        for (index, function) in self.functions.iter().enumerate() {
+            let how = if function.is_kernel { "kernel" } else { "device" };
+            let pointer = function_pointer(function.function);
+            let number = case(index, Variant::Primal);
+            cases += &format!("    case {number}: return {how}({pointer}, launch, buffers);\n");
+            for (variant, module) in &function.derivatives {
+                let module = renamed(module);
+                let printed = emit(&module, Dialect::Cpu);
+                let (includes, rest): (Vec<&str>, Vec<&str>) =
+                    printed.lines().partition(|line| line.starts_with("#include"));
+                let number = case(index, *variant);
+                let space = format!("cotangent_derivative_{number}");
+                text += &format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
+                let entry = module.functions.iter().last().map_or("", |function| &function.name);
+                cases += &format!("    case {number}: return printed({space}::{entry}_launch, launch, buffers);\n");
+            }
         }
         text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers) {\n";
         text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")

@@ -109,11 +109,21 @@ const KNOWN: &[&str] = &[
     "vector_types.h",
 ];
 
+/// Functions with results behind pointers. They have no line of their own in the table of rules.
+const BY_POINTER: &[(&str, &str)] = &[
+    ("__sincosf", "sincos"),
+    ("frexpf", "frexp"),
+    ("modff", "modf"),
+    ("remquof", "remquo"),
+    ("sincosf", "sincos"),
+    ("sincospif", "sincospi"),
+];
+
 /// The header for texts.
 pub(crate) fn header(texts: &[&str]) -> String {
     // What the harness includes.
     let mut header = String::from("#pragma once\n#include <type_traits>\n#include <utility>\n");
-    header += "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
+    header += "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n";
     for name in KNOWN {
         let is_included = |text: &&str| {
             text.lines().any(|line| {
@@ -125,11 +135,12 @@ pub(crate) fn header(texts: &[&str]) -> String {
             header += &format!("#include <{name}>\n");
         }
     }
+    let by_pointer = BY_POINTER.iter().map(|(single, double)| ((*single).to_owned(), (*double).to_owned()));
     header += "#define float double\n";
     for size in 1..=4 {
         header += &format!("#define float{size} double{size}\n#define make_float{size} make_double{size}\n");
     }
-    for (single, double) in single_and_double() {
+    for (single, double) in single_and_double().into_iter().chain(by_pointer) {
         header += &format!("#define {single} {double}\n");
     }
     header

@@ -63,6 +63,13 @@ impl Activity {
         loads.iter().any(|object| self.is_active(object))
     }
 
+    /// Whether a value depends on the named parameters at all.
+    pub fn is_varied_value(&self, objects: &Objects<'_>, value: &Expr) -> bool {
+        let mut loads = BTreeSet::new();
+        differentiable_loads(objects, value, &mut loads);
+        loads.iter().any(|object| self.is_varied(object))
+    }
+
     fn is_varied(&self, object: &Object) -> bool {
         let is_named = matches!(object.base, Base::Local(local) if self.named.contains(&local));
         is_named || object.base == Base::Unknown || self.varied.contains(object)

@@ -1,10 +1,11 @@
-//! References that are bound later than they are declared become pointers: C++ has no such references.
+//! References that are bound later than they are declared become pointers, since C++ has no such references; and
+//! pointers are written as reading what is printed would write them.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, NodeMut};
-use crate::ir::{Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, StmtKind, Type};
+use crate::ir::{Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Real, StmtKind, Type};
 
 /// Makes pointers of the references that a function declares without saying to what.
 pub(super) fn references_to_pointers(module: &Module, function: &mut Function) {
@@ -37,6 +38,7 @@ pub(super) fn references_to_pointers(module: &Module, function: &mut Function) {
                 {
                     expr.ty = ty.clone();
                 }
+                shorten(expr);
             }
             NodeMut::Stmt(_) => {}
         }
@@ -61,9 +63,32 @@ pub(super) fn references_to_pointers(module: &Module, function: &mut Function) {
     function.body = body;
 }
 
+/// What printing and reading again would make of an expression: `&*p` is `p`, and a constant is of the type that it is
+/// converted to.
+fn shorten(expr: &mut Expr) {
+    match &expr.kind {
+        ExprKind::AddressOf(Place { kind: PlaceKind::Element(pointer, index), .. })
+            if index.is_zero() && pointer.ty.unrestricted() == expr.ty.unrestricted() && !expr.ty.is_reference() =>
+        {
+            *expr = (**pointer).clone();
+        }
+        ExprKind::Cast(operand) => {
+            if let (ExprKind::Int(value), Type::Float(_)) = (&operand.kind, &expr.ty)
+                && value.abs() < 1 << 24
+            {
+                // Exact in every floating type but half.
+                expr.kind = ExprKind::Float(Real(*value as f64));
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Turns a pointer into a reference to the same, or the other way round, where a type asks for it.
 fn fit(value: &mut Expr, wanted: &Type) {
-    if value.ty.is_reference() == wanted.is_reference() || !value.ty.is_pointer() {
+    let is_bound = matches!(value.kind, ExprKind::AddressOf(_) | ExprKind::Select(..));
+    let fits = value.ty.is_reference() == wanted.is_reference() && (is_bound || !wanted.is_reference());
+    if fits || !value.ty.is_pointer() {
         return;
     }
     match &mut value.kind {

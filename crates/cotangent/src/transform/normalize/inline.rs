@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use super::super::locals::{NewLocals, assign, declare, rename};
 use crate::analysis;
 use crate::index::IdVec;
-use crate::ir::walk::{self, NodeMut};
+use crate::ir::walk::{self, NodeMut, PartMut};
 use crate::ir::{
     BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type,
 };
@@ -76,90 +76,70 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
 type Choice<'a> = dyn Fn(usize, FunctionId, &[Expr]) -> bool + 'a;
 
 fn splice(module: &Module, function: &mut Function, choice: &Choice<'_>) {
+    let settled = settled_locals(function);
     let mut names = NewLocals::new(module, function);
     let body = std::mem::take(&mut function.body);
-    let mut number = 0;
-    let body = splice_block(module, function, &mut names, body, &mut number, choice);
+    let mut splicing = Splicing { module, settled, choice, number: 0 };
+    let body = splicing.block(function, &mut names, body);
     function.body = body;
 }
 
-fn splice_block(
-    module: &Module,
-    function: &mut Function,
-    names: &mut NewLocals,
-    block: Block,
-    number: &mut usize,
-    choice: &Choice<'_>,
-) -> Block {
-    let mut out = Block::new();
-    for mut stmt in block {
-        if let StmtKind::Call { into, function: callee, args } = &stmt.kind {
-            let is_chosen = choice(*number, *callee, args);
-            *number += 1;
-            if is_chosen {
-                let call = (into.clone(), &module.functions[*callee], args.clone());
-                out.extend(body_of_call(function, names, call));
-                continue;
+struct Splicing<'a> {
+    module: &'a Module,
+    /// Variables of the function that keep their first value.
+    settled: HashSet<LocalId>,
+    choice: &'a Choice<'a>,
+    number: usize,
+}
+
+impl Splicing<'_> {
+    fn block(&mut self, function: &mut Function, names: &mut NewLocals, block: Block) -> Block {
+        let mut out = Block::new();
+        for mut stmt in block {
+            if let StmtKind::Call { into, function: callee, args } = &stmt.kind {
+                let is_chosen = (self.choice)(self.number, *callee, args);
+                self.number += 1;
+                if is_chosen {
+                    let call = (into.clone(), &self.module.functions[*callee], args.clone());
+                    out.extend(body_of_call(function, names, &self.settled, call));
+                    continue;
+                }
             }
+            let _ = walk::stmt_parts_mut(&mut stmt, &mut |part| {
+                if let PartMut::Block(inner) = part {
+                    *inner = self.block(function, names, std::mem::take(inner));
+                }
+                ControlFlow::<()>::Continue(())
+            });
+            out.push(stmt);
         }
-        let inner = |block: &mut Block, function: &mut Function, names: &mut NewLocals, number: &mut usize| {
-            *block = splice_block(module, function, names, std::mem::take(block), number, choice);
-        };
-        match &mut stmt.kind {
-            StmtKind::If { then_block, else_block, .. } => {
-                inner(then_block, function, names, number);
-                inner(else_block, function, names, number);
-            }
-            StmtKind::For(for_loop) => inner(&mut for_loop.body, function, names, number),
-            StmtKind::While { body, .. } => inner(body, function, names, number),
-            StmtKind::Switch { cases, .. } => {
-                cases.iter_mut().for_each(|case| inner(&mut case.body, function, names, number));
-            }
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::Accumulate { .. }
-            | StmtKind::Call { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Return(_)
-            | StmtKind::Barrier { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Collective { .. }
-            | StmtKind::Launch(_)
-            | StmtKind::Runtime { .. }
-            | StmtKind::Push { .. }
-            | StmtKind::Pop { .. }
-            | StmtKind::Opaque { .. } => {}
-        }
-        out.push(stmt);
+        out
     }
-    out
 }
 
 /// The statements of a call: parameters as variables, the body, the result.
 fn body_of_call(
     function: &mut Function,
     names: &mut NewLocals,
+    settled: &HashSet<LocalId>,
     (into, callee, args): (Option<Place>, &Function, Vec<Expr>),
 ) -> Block {
     let mut out = Block::new();
     let assigned = assigned_locals(callee);
-    let settled = settled_locals(function);
     let mut values: HashMap<LocalId, Expr> = HashMap::new();
-    // The callee's variables become the caller's; ids of the two functions must not be mixed up, so the parameters move
-    // first and the body is copied with all of them in one go.
     let mut moved = HashMap::new();
     for (id, local) in callee.locals.entries() {
         let name = names.name(&local.name);
         moved.insert(id, function.locals.push(crate::ir::Local { name, ..local.clone() }));
     }
     for (param, arg) in callee.params.iter().zip(args) {
+        let arg = without_qualification(arg);
         match arg.kind {
             ExprKind::AddressOf(place) if !assigned.contains(param) => {
-                let frozen = freeze(function, names, place, &settled, &mut out);
+                let frozen = freeze(function, names, place, settled, &mut out);
                 values.insert(moved[param], Expr::new(ExprKind::AddressOf(frozen), arg.ty));
             }
-            _ if is_settled(&arg, &settled) && !assigned.contains(param) => {
+            _ if is_settled(&arg, settled) && !assigned.contains(param) => {
                 values.insert(moved[param], arg);
             }
             _ => {
@@ -184,6 +164,16 @@ fn body_of_call(
     substitute(&mut body, &values);
     out.extend(body);
     out
+}
+
+/// A pointer without a conversion that only adds `const`: the callee writes nothing through it anyway.
+fn without_qualification(arg: Expr) -> Expr {
+    match &arg.kind {
+        ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == arg.ty.pointee() => {
+            Expr { ty: arg.ty.clone(), ..without_qualification((**operand).clone()) }
+        }
+        _ => arg,
+    }
 }
 
 /// Variables that the function assigns after their declaration, or whose address it takes.
@@ -304,7 +294,15 @@ fn substitute(body: &mut Block, values: &HashMap<LocalId, Expr>) {
                     *expr = Expr { ty: expr.ty.clone(), span, kind: value.kind.clone() };
                 }
             }
-            NodeMut::Place(place) => collapse(place),
+            NodeMut::Place(place) => {
+                // A part of a record that is passed by value.
+                if let PlaceKind::Local(local) = &place.kind
+                    && let Some(Expr { kind: ExprKind::Load(source), .. }) = values.get(local)
+                {
+                    *place = source.clone().at(place.span);
+                }
+                collapse(place);
+            }
             NodeMut::Stmt(_) => {}
         }
         ControlFlow::<()>::Continue(())

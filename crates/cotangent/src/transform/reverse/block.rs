@@ -289,7 +289,7 @@ impl Ctx<'_> {
     }
 
     /// An assignment; of an array, element by element.
-    fn assign_leaves(&self, place: Place, value: Expr, out: &mut Block) {
+    pub(super) fn assign_leaves(&self, place: Place, value: Expr, out: &mut Block) {
         let Type::Array(element, length) = &place.ty else {
             let value = Expr { ty: place.ty.clone(), ..value };
             out.push(assign(place, value));

@@ -18,7 +18,8 @@ impl Ctx<'_> {
         match &value.kind {
             ExprKind::Load(place) => {
                 if let Some(shadow) = self.shadow(place) {
-                    out.push(Stmt::new(StmtKind::Accumulate { place: shadow, value: seed }).at(value.span));
+                    let is_private = self.is_private_place(place);
+                    out.push(add(shadow, seed, is_private).at(value.span));
                 }
             }
             ExprKind::Unary(UnaryOp::Negate, operand) => self.adjoint(operand, negate(seed), out),
@@ -149,8 +150,9 @@ impl Ctx<'_> {
             (_, Type::Float(_)) => self.adjoint(value, Expr::load(seed.clone()), out),
             (ExprKind::Load(place), _) => {
                 let Some(shadow) = self.shadow(place) else { return };
+                let is_private = self.is_private_place(place);
                 for (from, into) in self.leaves(seed).into_iter().zip(self.leaves(&shadow)) {
-                    out.push(Stmt::new(StmtKind::Accumulate { place: into, value: Expr::load(from) }).at(value.span));
+                    out.push(add(into, Expr::load(from), is_private).at(value.span));
                 }
             }
             (ExprKind::Construct(operands), Type::Record(record)) => {
@@ -240,6 +242,15 @@ impl Ctx<'_> {
         out.push(declare(local, Some(value)));
         Expr::load(Place::local(local, ty))
     }
+}
+
+/// An addition to an adjoint. Behind a pointer to memory of the thread's own it is a plain one: no later pass could tell.
+fn add(shadow: Place, value: Expr, is_private: bool) -> Stmt {
+    if is_private && super::super::normalize::own_variable(&shadow).is_none() {
+        let sum = Expr::binary(BinaryOp::Add, Expr::load(shadow.clone()), value);
+        return Stmt::new(StmtKind::Assign { place: shadow, value: sum });
+    }
+    Stmt::new(StmtKind::Accumulate { place: shadow, value })
 }
 
 /// An `if`, or nothing where there is nothing to do.

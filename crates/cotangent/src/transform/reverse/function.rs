@@ -11,9 +11,12 @@ use crate::ir::walk;
 use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 use crate::source::Span;
 
-use super::super::locals::{NewLocals, declare};
+use super::super::locals::{NewLocals, assign, declare};
 use super::super::normalize::own_variable;
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
+
+/// Arrays of at most so many scalars are copied where a value must be kept; of larger ones, only what is read.
+const MAX_COPIED: u64 = 32;
 
 /// The derivative of one function in the making.
 pub(super) struct Ctx<'a> {
@@ -91,8 +94,68 @@ impl Ctx<'_> {
     pub(super) fn is_register(&self, local: LocalId) -> bool {
         let variable = &self.function.locals[local];
         variable.storage == Storage::Private
-            && !matches!(variable.ty, Type::Array(..))
             && !self.address_taken.contains(&local)
+            && (!matches!(variable.ty, Type::Array(..)) || self.scalar_count(&variable.ty) <= MAX_COPIED)
+    }
+
+    fn scalar_count(&self, ty: &Type) -> u64 {
+        match ty {
+            Type::Array(element, length) => length.saturating_mul(self.scalar_count(element)),
+            Type::Record(record) => {
+                self.module.records[*record].fields.iter().map(|field| self.scalar_count(&field.ty)).sum()
+            }
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Pointer(_) | Type::Opaque(_) => 1,
+        }
+    }
+
+    /// The scalars that a place consists of.
+    pub(super) fn scalars(&self, place: &Place) -> Vec<Place> {
+        match &place.ty {
+            Type::Record(record) => {
+                let fields = (0u32..).zip(&self.module.records[*record].fields);
+                let parts = fields.map(|(position, field)| place.clone().field(position, field.ty.clone()));
+                parts.flat_map(|part| self.scalars(&part)).collect()
+            }
+            Type::Array(_, length) => (0..*length)
+                .flat_map(|index| {
+                    let index = Expr::new(ExprKind::Int(i128::from(index)), Type::INT);
+                    self.scalars(&place.clone().index(index))
+                })
+                .collect(),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Pointer(_) | Type::Opaque(_) => {
+                vec![place.clone()]
+            }
+        }
+    }
+
+    /// The statements that copy a value; of an array, element by element.
+    pub(super) fn copy(&self, into: &Place, from: &Place) -> Block {
+        if !matches!(into.ty, Type::Array(..)) {
+            let mut value = Expr::load(from.clone());
+            value.ty = into.ty.clone();
+            return vec![assign(into.clone(), value)];
+        }
+        let pairs = self.scalars(into).into_iter().zip(self.scalars(from));
+        pairs.map(|(into, from)| assign(into, Expr::load(from))).collect()
+    }
+
+    /// A new variable that holds what a place holds now.
+    pub(super) fn copy_in_variable(&mut self, name: &str, place: &Place, out: &mut Block) -> LocalId {
+        let mut ty = place.ty.clone();
+        if let Type::Pointer(pointer) = &mut ty {
+            pointer.is_reference = false;
+            pointer.is_restrict = false;
+        }
+        let local = self.names.add(&mut self.function, name, ty.clone());
+        if let Type::Array(..) = ty {
+            out.push(declare(local, None).at(place.span));
+            out.extend(self.copy(&Place::local(local, ty), place));
+        } else {
+            let mut value = Expr::load(place.clone());
+            value.ty = ty;
+            out.push(declare(local, Some(value)).at(place.span));
+        }
+        local
     }
 
     /// The adjoint of an active place. Reports where there is none.

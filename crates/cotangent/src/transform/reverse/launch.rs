@@ -15,7 +15,7 @@ pub(super) fn add_launcher(module: &mut Module, kernel: FunctionId, slots: Funct
     let grid = builder.param("grid", dim3.clone());
     let block = builder.param("block", dim3);
     let shared = builder.param("shared", Type::SIZE);
-    let stream = builder.param("stream", Type::Opaque("cudaStream_t".into()));
+    let stream = builder.param("stream", Type::pointer(Type::Opaque("CUstream_st".into())));
     let (record_param, own) = gradient.params.split_last().map_or((None, &[][..]), |(last, own)| (Some(*last), own));
     let args: Vec<Expr> = own
         .iter()

@@ -125,10 +125,7 @@ impl Ctx<'_> {
                 rows.push(*local);
             } else if here.contains(&object) {
                 let place = Place::local(*local, self.function.locals[*local].ty.clone());
-                let load = self.settled(&Expr::load(place), here, kept);
-                if let ExprKind::Load(Place { kind: PlaceKind::Local(copy), .. }) = load.kind {
-                    map.insert(*local, copy);
-                }
+                map.insert(*local, self.keep_place(&place, kept));
             }
         }
         (rows, map)
@@ -210,14 +207,10 @@ impl Ctx<'_> {
         let length = constant_trips(head)?;
         let mut arrays = HashMap::new();
         for row in rows {
-            let Type::Array(..) = self.function.locals[*row].ty else {
-                let variable = self.function.locals[*row].clone();
-                let ty = Type::Array(Box::new(plain(variable.ty)), length);
-                let array = self.names.add(&mut self.function, &format!("{}_record", variable.name), ty.clone());
-                arrays.insert(*row, Place::local(array, ty));
-                continue;
-            };
-            return None;
+            let variable = self.function.locals[*row].clone();
+            let ty = Type::Array(Box::new(plain(variable.ty)), length);
+            let array = self.names.add(&mut self.function, &format!("{}_record", variable.name), ty.clone());
+            arrays.insert(*row, Place::local(array, ty));
         }
         Some(arrays)
     }
@@ -242,14 +235,13 @@ impl Ctx<'_> {
         let mut last = Block::new();
         for (position, row) in rows.iter().enumerate() {
             let variable = self.function.locals[*row].clone();
-            let value = Expr::load(Place::local(*row, plain(variable.ty.clone())));
+            let mut value = Place::local(*row, variable.ty.clone());
             let is_entry = position < entries;
-            let value = if is_entry && has_inner {
-                self.keep(&format!("{}_in", variable.name), value, &mut out)
-            } else {
-                value
-            };
-            let stores = self.record(storage, it, *row, value);
+            if is_entry && has_inner {
+                let copy = self.copy_in_variable(&format!("{}_in", variable.name), &value, &mut out);
+                value = Place::local(copy, self.function.locals[copy].ty.clone());
+            }
+            let stores = self.record(storage, it, *row, &value);
             if is_entry && !has_inner { out.extend(stores) } else { last.extend(stores) }
         }
         out.extend(body.iter().cloned());
@@ -259,16 +251,15 @@ impl Ctx<'_> {
     }
 
     /// The statements that record one value.
-    fn record(&mut self, storage: &Storage, it: &Loop<'_>, row: LocalId, value: Expr) -> Block {
+    fn record(&self, storage: &Storage, it: &Loop<'_>, row: LocalId, value: &Place) -> Block {
         match storage {
             Storage::Arrays(arrays) => {
                 let Some(head) = it.head else { return Block::new() };
                 let counter = Expr::load(Place::local(head.counter, head.from.ty.clone()));
-                vec![assign(arrays[&row].clone().index(iteration_number(head, counter)), value)]
+                self.copy(&arrays[&row].clone().index(iteration_number(head, counter)), value)
             }
             Storage::Stack(record) => {
-                let ExprKind::Load(place) = &value.kind else { return Block::new() };
-                let leaves = self.scalars(place).into_iter();
+                let leaves = self.scalars(value).into_iter();
                 leaves.map(|leaf| Stmt::new(StmtKind::Push { record: *record, value: Expr::load(leaf) })).collect()
             }
         }
@@ -296,7 +287,13 @@ impl Ctx<'_> {
                 Storage::Arrays(arrays) => {
                     let (Some(head), Some(counter)) = (it.head, counter) else { continue };
                     let number = iteration_number(head, Expr::load(Place::local(counter, head.from.ty.clone())));
-                    out.push(declare(copy, Some(Expr::load(arrays[row].clone().index(number)))));
+                    let recorded = arrays[row].clone().index(number);
+                    if let Type::Array(..) = ty {
+                        out.push(declare(copy, None));
+                        out.extend(self.copy(&Place::local(copy, ty), &recorded));
+                    } else {
+                        out.push(declare(copy, Some(Expr::load(recorded))));
+                    }
                 }
                 Storage::Stack(record) => {
                     out.push(declare(copy, None));
@@ -397,27 +394,6 @@ impl Ctx<'_> {
         let copy = self.names.add(&mut self.function, &variable.name, plain(variable.ty));
         map.insert(local, copy);
         copy
-    }
-
-    /// The scalars that a place consists of.
-    fn scalars(&self, place: &Place) -> Vec<Place> {
-        match &place.ty {
-            Type::Record(record) => {
-                let fields = (0u32..).zip(&self.module.records[*record].fields);
-                fields
-                    .flat_map(|(position, field)| self.scalars(&place.clone().field(position, field.ty.clone())))
-                    .collect()
-            }
-            Type::Array(_, length) => (0..*length)
-                .flat_map(|index| {
-                    let index = Expr::new(ExprKind::Int(i128::from(index)), Type::INT);
-                    self.scalars(&place.clone().index(index))
-                })
-                .collect(),
-            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Pointer(_) | Type::Opaque(_) => {
-                vec![place.clone()]
-            }
-        }
     }
 }
 
@@ -523,6 +499,10 @@ fn linear(head: &For, number: Expr) -> Expr {
 /// How often a counted loop runs.
 fn trips(head: &For) -> Expr {
     let ty = head.from.ty.clone();
+    if constant_int(&head.from) == Some(0) && constant_int(&head.by) == Some(1) && head.test == BinaryOp::Less {
+        // An unsigned counter from zero: others count by the header turned around.
+        return head.to.clone();
+    }
     let int = |value: i128| Expr::new(ExprKind::Int(value), ty.clone());
     let (low, high) = if head.step == BinaryOp::Add { (&head.from, &head.to) } else { (&head.to, &head.from) };
     let distance = Expr::binary(BinaryOp::Subtract, high.clone(), low.clone());

@@ -40,11 +40,12 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let gradient = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
             let gradient = gradient?;
-            let mut roots = vec![gradient];
-            if let Some(slots) = pullbacks.slots {
-                roots.push(launch::add_launcher(&mut pullbacks.output, gradient, slots));
-            }
-            return Ok(order::needed_by(&pullbacks.output, &roots));
+            // What launches the gradient needs all of it.
+            let root = match pullbacks.slots {
+                Some(slots) => launch::add_launcher(&mut pullbacks.output, gradient, slots),
+                None => gradient,
+            };
+            return Ok(order::needed_by(&pullbacks.output, &[root]));
         }
         // A pullback that records is part of its caller instead, which has the record.
         inlined.extend(pullbacks.unfit);

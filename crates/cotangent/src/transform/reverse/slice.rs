@@ -270,11 +270,11 @@ impl Ctx<'_> {
         for local in written.intersection(&needed.clone()) {
             needed.remove(local);
             self.check_recordable(*local, stmt);
-            let ty = self.function.locals[*local].ty.clone();
+            let place = Place::local(*local, self.function.locals[*local].ty.clone());
             let name = self.function.locals[*local].name.to_string();
-            let kept = self.names.add(&mut self.function, &name, ty.clone());
-            out.forward.push(declare(kept, Some(Expr::load(Place::local(*local, ty.clone())))));
-            out.slice.push(assign(Place::local(*local, ty.clone()), Expr::load(Place::local(kept, ty))));
+            let kept = self.copy_in_variable(&name, &place, &mut out.forward);
+            let again = Place::local(kept, self.function.locals[kept].ty.clone());
+            out.slice.extend(self.copy(&place, &again));
             out.recorded.push(kept);
         }
         Some(())
@@ -437,21 +437,35 @@ impl Ctx<'_> {
             return;
         }
         let ty = self.function.locals[local].ty.clone();
-        let _ = walk::visit_block_mut(forward, &mut |node| {
-            if let walk::NodeMut::Stmt(stmt) = node
-                && let StmtKind::Declare { local: declared, init: Some(init) } = &stmt.kind
-                && *declared == local
-            {
-                stmt.kind = StmtKind::Assign { place: Place::local(local, ty.clone()), value: init.clone() };
-            }
-            ControlFlow::<()>::Continue(())
-        });
+        self.assign_where_declared(forward, local);
         let zero = self.zero(&ty);
         forward.insert(0, declare(local, Some(zero)));
     }
 
+    fn assign_where_declared(&self, block: &mut Block, local: LocalId) {
+        let mut out = Block::new();
+        for mut stmt in std::mem::take(block) {
+            let _ = walk::stmt_parts_mut(&mut stmt, &mut |part| {
+                if let walk::PartMut::Block(inner) = part {
+                    self.assign_where_declared(inner, local);
+                }
+                ControlFlow::<()>::Continue(())
+            });
+            match stmt.kind {
+                StmtKind::Declare { local: declared, init } if declared == local => {
+                    if let Some(init) = init {
+                        let place = Place::local(local, self.function.locals[local].ty.clone());
+                        self.assign_leaves(place, init, &mut out);
+                    }
+                }
+                kind => out.push(Stmt { kind, ..stmt }),
+            }
+        }
+        *block = out;
+    }
+
     fn check_recordable(&mut self, local: LocalId, stmt: &Stmt) {
-        if matches!(self.function.locals[local].ty, Type::Array(..)) || !self.is_register(local) {
+        if !self.is_register(local) {
             self.refuse_record(stmt);
         }
     }

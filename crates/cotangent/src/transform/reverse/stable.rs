@@ -11,7 +11,7 @@ use super::super::normalize::own_variable;
 use super::function::Ctx;
 use crate::analysis::{Base, Object};
 use crate::ir::walk::{self, Node, PartMut};
-use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, Type};
+use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Type};
 
 /// Values kept for the adjoint of one statement.
 #[derive(Default)]
@@ -162,19 +162,13 @@ impl Ctx<'_> {
         }
     }
 
-    fn keep_place(&mut self, place: &Place, kept: &mut Kept) -> LocalId {
+    /// The variable that holds what a place held at this statement.
+    pub(super) fn keep_place(&mut self, place: &Place, kept: &mut Kept) -> LocalId {
         if let Some((_, local)) = kept.places.iter().find(|(known, _)| same_place(known, place)) {
             return *local;
         }
         let wanted = format!("{}_old", self.base_name(place));
-        let mut ty = place.ty.clone();
-        if let Type::Pointer(pointer) = &mut ty {
-            pointer.is_reference = false;
-        }
-        let local = self.names.add(&mut self.function, &wanted, ty.clone());
-        let mut value = Expr::load(place.clone());
-        value.ty = ty;
-        kept.declarations.push(Stmt::at(declare(local, Some(value)), place.span));
+        let local = self.copy_in_variable(&wanted, place, &mut kept.declarations);
         kept.places.push((place.clone(), local));
         local
     }
@@ -204,6 +198,11 @@ impl Ctx<'_> {
                 _ => "value".to_owned(),
             },
         }
+    }
+
+    /// Whether a place lies in the thread's own memory, whatever pointer leads there.
+    pub(super) fn is_private_place(&self, place: &Place) -> bool {
+        self.objects.of_place(place).iter().all(|object| self.is_private(object))
     }
 
     /// Whether an object is the thread's own.

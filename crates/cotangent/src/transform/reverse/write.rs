@@ -11,12 +11,17 @@ use super::function::{Ctx, Frame, address_taken, write_counts};
 use super::stable::Kept;
 use super::{Kind, Pullbacks, Sharing, record, slots};
 use crate::analysis::{self, Base, activity, objects, uses_memory};
-use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NOT_DIFFERENTIABLE};
+use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, NOT_DIFFERENTIABLE};
 use crate::index::{Id, IdVec};
+use crate::ir::walk;
 use crate::ir::{
-    Block, Expr, Function, FunctionId, Local, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type,
+    Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type,
 };
+use crate::rules;
 use crate::source::Span;
+
+/// Functions whose result has the bits of an integer.
+const BITS_TO_NUMBERS: &[&str] = &["__int_as_float", "__uint_as_float", "__longlong_as_double", "__hiloint2double"];
 
 /// A derivative.
 pub(super) struct Written {
@@ -72,6 +77,7 @@ pub(super) fn write(
         is_kernel: primal.space == Space::Kernel,
     };
     ctx.check_named(&named);
+    ctx.check_bits();
     let (adjoints, sums) = ctx.adjoint_params(&named, kind);
     let seed = ctx.seed(kind);
     let body = ctx.body(seed, kind, &sums);
@@ -120,6 +126,43 @@ impl Ctx<'_> {
                         .help(format!("name `{}` too: it then has an adjoint of its own", variable.name)),
                 );
             }
+        }
+    }
+
+    /// Bits of an active number must not become a number again: the integers between carry no derivative.
+    fn check_bits(&mut self) {
+        let mut takes_bits = false;
+        let mut made = Vec::new();
+        walk::each_expr(&self.primal.body, &mut |expr| {
+            let ExprKind::Math(name, args) = &expr.kind else { return };
+            let Some(rule) = rules::derivative(name) else { return };
+            let is_refused = matches!(rule.partial(0), rules::Partial::Refused(_));
+            takes_bits |= is_refused && args.iter().any(|arg| self.activity.is_varied_value(self.objects, arg));
+            if matches!(expr.ty, Type::Float(_)) && BITS_TO_NUMBERS.contains(&&**name) {
+                made.push((name.clone(), expr.span));
+            }
+        });
+        // A function that is called may take them too.
+        for function in self.module.functions.iter() {
+            walk::each_expr(&function.body, &mut |expr| {
+                if let ExprKind::Math(name, args) = &expr.kind
+                    && let Some(rule) = rules::derivative(name)
+                {
+                    let is_float = args.iter().any(|arg| matches!(arg.ty, Type::Float(_)));
+                    let is_other = function.name != self.primal.name;
+                    takes_bits |= is_other && is_float && matches!(rule.partial(0), rules::Partial::Refused(_));
+                }
+            });
+        }
+        if !takes_bits {
+            return;
+        }
+        for (name, span) in made {
+            let message = format!("`{name}` makes a number of bits that may come from an active number");
+            self.report(
+                Diagnostic::new(NO_DERIVATIVE, span, message, "integers carry no derivative")
+                    .help("compute with the number itself, or mark what is constant by a function of its own"),
+            );
         }
     }
 
@@ -202,7 +245,7 @@ impl Ctx<'_> {
             end.push(Stmt::new(StmtKind::Return(Some(value))));
         }
         let zeros = sums.iter().map(|sum| self.declare_zero(sum.local)).collect();
-        let mut out = [forward, zeros, adjoints, before, joint, reverse].concat();
+        let mut out = [zeros, forward, adjoints, before, joint, reverse].concat();
         let used: Vec<&Sum> = sums.iter().filter(|sum| mentions(&out, sum.local)).collect();
         for sum in used {
             let local = Place::local(sum.local, self.function.locals[sum.local].ty.clone());

@@ -1,0 +1,252 @@
+//! Checks many kernels at once. Starting Clang takes longer than all else, so they stand in one file, which is read once
+//! and compiled once with the derivatives of all. If something goes wrong for the file as a whole, its halves tell where.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Once;
+
+use anyhow::{Context, Result};
+use cotangent::diagnostic::{Diagnostic, INTERNAL};
+use cotangent::ir::Module;
+use cotangent::transform::Request;
+use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
+use cotangent_driver::flags::ParseFlags;
+use cotangent_driver::program::{CpuProgram, Failure, Input, Passes, direct_of, read, with_deep_stack};
+use cotangent_driver::{DriverError, Tools};
+
+use super::super::compare::compare;
+use super::super::entry_of;
+use super::super::layout::Precision;
+use super::super::problem::Problem;
+use super::super::program::{Differentiated, Launch, Program, Texts, Variant, is_rejected};
+use super::super::random::Random;
+use super::super::values;
+use super::tree::Kernel;
+
+/// What became of a kernel.
+#[derive(Debug, Clone)]
+pub(crate) enum Outcome {
+    /// Its derivatives are right; so many numbers were too near to a kink.
+    Right { left_out: usize },
+    /// There is a diagnostic instead of a derivative.
+    Refused { code: &'static str, message: String },
+    /// Something is wrong: in which way, and more about it.
+    Wrong { kind: String, detail: String },
+}
+
+impl Outcome {
+    /// In which way there is no derivative, or a wrong one, without names and numbers; and more about it.
+    pub(crate) fn kind(&self) -> Option<(String, String)> {
+        match self {
+            Outcome::Right { .. } => None,
+            Outcome::Refused { code, message } => Some((format!("{code} {}", unnumbered(message)), message.clone())),
+            Outcome::Wrong { kind, detail } => Some((kind.clone(), detail.clone())),
+        }
+    }
+}
+
+/// The derivatives of one kernel.
+struct Derived {
+    index: usize,
+    module: Module,
+    request: Request,
+    forward: Module,
+    reverse: Module,
+}
+
+/// A derivative that is made for these kernels never needs longer, in seconds.
+const LONGEST: &str = "20";
+
+/// The outcomes of kernels, in order.
+pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], native: bool) -> Result<Vec<Outcome>> {
+    remember_panics();
+    let folder = tempfile::tempdir().context("cannot make a folder for the kernels")?;
+    let file = folder.path().join("kernels.cu");
+    let text: String = kernels.iter().enumerate().map(|(index, kernel)| kernel.text(&ending(index)) + "\n").collect();
+    std::fs::write(&file, text).context("cannot write the kernels")?;
+    let flags = ParseFlags::default();
+    let input = Input { file: &file, flags: &flags, cuda_path: None, colour: false };
+    let derived = with_deep_stack(|| {
+        let passes = read(tools, &input)?;
+        let all: Vec<_> = (0..kernels.len()).map(|index| derive(&passes, index)).collect();
+        Ok((all, direct_of(&passes, &file)))
+    });
+    let (derived, direct) = match derived {
+        Ok(derived) => derived,
+        Err(Failure::Driver(DriverError::Rejected { message })) => {
+            return divided(tools, kernels, native, "Clang rejects the kernel", &message);
+        }
+        Err(failure) => return Err(failure.into()),
+    };
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    let mut right = Vec::new();
+    for result in derived {
+        outcomes.push(match result {
+            Ok(derived) => {
+                right.push(derived);
+                Outcome::Right { left_out: 0 }
+            }
+            Err(outcome) => outcome,
+        });
+    }
+    if right.is_empty() {
+        return Ok(outcomes);
+    }
+    let programs = catch_unwind(AssertUnwindSafe(|| build(tools, &right, &file, &direct, native, folder.path())));
+    let programs = match programs {
+        Ok(Ok(programs)) => programs,
+        Ok(Err(error)) if is_rejected(&error) => {
+            return divided(tools, kernels, native, "the derivative does not compile", &format!("{error:#}"));
+        }
+        Ok(Err(error)) => return Err(error),
+        Err(_) => return divided(tools, kernels, native, &format!("panic: {}", last_panic()), "while printing"),
+    };
+    for (position, derived) in right.iter().enumerate() {
+        let programs: Vec<Program> = programs.iter().map(|program| program.of(position)).collect();
+        outcomes[derived.index] = checked(&kernels[derived.index], derived, &programs)?;
+    }
+    Ok(outcomes)
+}
+
+fn ending(index: usize) -> String {
+    format!("_{index}")
+}
+
+/// The outcomes of both halves; of a single kernel, that it is wrong in this way.
+fn divided(tools: &Tools, kernels: &[Kernel], native: bool, kind: &str, detail: &str) -> Result<Vec<Outcome>> {
+    if let [_] = kernels {
+        let error = detail.lines().find(|line| line.contains("error:")).unwrap_or(detail);
+        let message = error.split("error:").last().unwrap_or(error).trim();
+        let kind = if detail.contains("error:") { format!("{kind}: {}", unnamed(message)) } else { kind.to_owned() };
+        let detail: Vec<&str> = detail.lines().take(12).collect();
+        return Ok(vec![Outcome::Wrong { kind, detail: detail.join("\n") }]);
+    }
+    let (first, second) = kernels.split_at(kernels.len() / 2);
+    let mut all = outcomes(tools, first, native)?;
+    all.extend(outcomes(tools, second, native)?);
+    Ok(all)
+}
+
+/// A message without what is quoted in it.
+fn unnamed(message: &str) -> String {
+    let parts: Vec<&str> = message.split('\'').step_by(2).collect();
+    parts.join("…")
+}
+
+fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
+    let name = Kernel::name(&ending(index));
+    let wanted = Wanted { function: &name, wrt: None };
+    let derived = catch_unwind(AssertUnwindSafe(|| {
+        let (module, request) = lowered(passes.both(), &wanted)?;
+        let forward = entry_of(&differentiate(&module, &request, Mode::Forward)?);
+        let reverse = entry_of(&differentiate(&module, &request, Mode::Reverse)?);
+        Ok(Derived { index, module, request, forward, reverse })
+    }));
+    let refused = |found: Vec<Diagnostic>| match found.first() {
+        Some(first) if first.code == INTERNAL => Outcome::Wrong {
+            kind: format!("invalid module: {}", unnumbered(&first.message)),
+            detail: first.message.clone(),
+        },
+        Some(first) => Outcome::Refused { code: first.code.id, message: first.message.clone() },
+        None => Outcome::Wrong { kind: "refused without a reason".to_owned(), detail: String::new() },
+    };
+    match derived {
+        Ok(derived) => derived.map_err(refused),
+        Err(_) => {
+            let said = last_panic();
+            Err(Outcome::Wrong { kind: format!("panic: {}", unnumbered(&said)), detail: said })
+        }
+    }
+}
+
+/// A message without the code and the numbers in it, so that smaller kernels say the same. The last name stays: it says
+/// which of our own variables is concerned.
+fn unnumbered(message: &str) -> String {
+    let parts: Vec<&str> = message.lines().next().unwrap_or("").split('`').collect();
+    let last = parts.len().saturating_sub(2);
+    let kept = parts.iter().enumerate().map(|(index, part)| if index % 2 == 1 && index != last { "…" } else { part });
+    kept.collect::<String>().chars().filter(|character| !character.is_ascii_digit()).collect()
+}
+
+fn build(
+    tools: &Tools,
+    all: &[Derived],
+    file: &Path,
+    direct: &CpuProgram,
+    native: bool,
+    folder: &Path,
+) -> Result<Vec<Program>> {
+    let names: Vec<String> = all.iter().map(|derived| Kernel::name(&ending(derived.index))).collect();
+    let functions = all.iter().zip(&names).map(|(derived, name)| Differentiated {
+        function: name,
+        is_kernel: true,
+        derivatives: vec![(Variant::Forward, &derived.forward), (Variant::Reverse, &derived.reverse)],
+    });
+    let texts = Texts { file, direct, functions: functions.collect() };
+    let flags = ParseFlags::default();
+    let mut precisions = vec![Precision::Widened];
+    precisions.extend(native.then_some(Precision::Native));
+    let build = |precision| Program::build(tools, &texts, &flags, precision, false, folder);
+    let programs: Result<Vec<Program>> = precisions.into_iter().map(build).collect();
+    Ok(programs?.into_iter().map(|program| program.within(LONGEST)).collect())
+}
+
+/// Compares at one sample, and at others if there is something wrong: rounding can take another branch once, but not at
+/// every sample.
+fn checked(kernel: &Kernel, derived: &Derived, programs: &[Program]) -> Result<Outcome> {
+    let mut wrong = Vec::new();
+    for attempt in 0..3 {
+        let (kind, detail) = match compared(kernel, derived, programs, kernel.seed.wrapping_add(attempt))? {
+            Outcome::Wrong { kind, detail } => (kind, detail),
+            right @ (Outcome::Right { .. } | Outcome::Refused { .. }) if attempt == 0 => return Ok(right),
+            Outcome::Right { .. } | Outcome::Refused { .. } => continue,
+        };
+        wrong.push((kind, detail));
+        if wrong.len() == 2 {
+            break;
+        }
+    }
+    match wrong.as_slice() {
+        [(kind, detail), _] => Ok(Outcome::Wrong { kind: kind.clone(), detail: detail.clone() }),
+        _ => Ok(Outcome::Right { left_out: 1 }),
+    }
+}
+
+fn compared(kernel: &Kernel, derived: &Derived, programs: &[Program], seed: u64) -> Result<Outcome> {
+    let mut random = Random::new(seed);
+    let launch = Launch { grid: [kernel.blocks, 1, 1], block: [kernel.threads, 1, 1], shared: 0 };
+    let threads = (kernel.blocks * kernel.threads) as usize;
+    let specs = values::parse(&kernel.arguments()).map_err(|message| anyhow::anyhow!(message))?;
+    let problem = Problem::new(&derived.module, &derived.request, &derived.forward, &specs, 1, &mut random)?;
+    let problem = problem.with_gradient(Some(&derived.reverse), threads);
+    let report = match compare(&problem, programs, launch, true, 1, &mut random) {
+        Ok(report) => report,
+        Err(error) => {
+            let detail = format!("{error:#}");
+            let kind = detail.lines().next().unwrap_or("").split(';').next().unwrap_or("").to_owned();
+            return Ok(Outcome::Wrong { kind, detail });
+        }
+    };
+    let wrong = report.rows.iter().find_map(|row| Some((row.what.clone(), row.wrong.clone()?)));
+    Ok(match wrong {
+        Some((kind, detail)) => Outcome::Wrong { kind, detail },
+        None => Outcome::Right { left_out: report.left_out },
+    })
+}
+
+thread_local! {
+    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+fn last_panic() -> String {
+    LAST_PANIC.with_borrow(Clone::clone)
+}
+
+/// Panics are outcomes here: they are remembered, not shown.
+fn remember_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        std::panic::set_hook(Box::new(|info| LAST_PANIC.set(info.to_string().replace('\n', " "))));
+    });
+}
