@@ -1,5 +1,6 @@
-//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `docs`, `bench`.
+//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `docs`, `kernels`, `bench`.
 
+mod kernels;
 mod setup;
 mod tidy;
 mod validate;
@@ -53,6 +54,8 @@ enum Task {
     },
     /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md.
     Docs,
+    /// Print what ptxas says about kernels and their gradients, as a table.
+    Kernels,
     /// Measure what is promised: the speed of printed kernels, and the reading of files.
     Bench,
 }
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Task::Mutate => mutate(),
         Task::Random { count, seed, wrong } => random(count, seed, wrong.as_deref()),
         Task::Docs => write_with_test("cotangent-driver", "manual", None),
+        Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),
     };
     match result {

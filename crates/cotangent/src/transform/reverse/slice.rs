@@ -83,7 +83,7 @@ impl Ctx<'_> {
                             return None;
                         }
                         self.check_recordable(*local, stmt);
-                        out.recorded.push(*local);
+                        self.record_first_value(stmt, *local, init, out);
                     }
                     Some(init) => {
                         needed.extend(self.reads(init));
@@ -129,6 +129,25 @@ impl Ctx<'_> {
         }
     }
 
+    /// Records what a variable begins with: the variable itself, or a copy if it changes before the iteration ends.
+    fn record_first_value(&mut self, stmt: &Stmt, local: LocalId, init: &Expr, out: &mut Sliced) {
+        let changes = self.write_counts.get(&local).is_some_and(|count| *count > 1);
+        if !changes {
+            out.recorded.push(local);
+            return;
+        }
+        out.forward.pop();
+        let variable = self.function.locals[local].clone();
+        let first = self.names.add(&mut self.function, &variable.name, variable.ty.clone());
+        out.forward.push(declare(first, Some(init.clone())).at(stmt.span));
+        let (place, source) = (Place::local(local, variable.ty.clone()), Place::local(first, variable.ty));
+        let mut again = vec![declare(local, None).at(stmt.span)];
+        again.extend(self.copy(&place, &source));
+        out.forward.extend(again.clone());
+        out.slice.extend(again);
+        out.recorded.push(first);
+    }
+
     fn slice_assign(
         &mut self,
         stmt: &Stmt,
@@ -157,7 +176,7 @@ impl Ctx<'_> {
         if depth == Depth::Inside {
             return None;
         }
-        if !can_reach {
+        if !can_reach || own_variable(place).is_some_and(|local| self.points_inside(local)) {
             self.refuse_record(stmt);
         }
         if let PlaceKind::Local(local) = place.kind {
@@ -465,9 +484,23 @@ impl Ctx<'_> {
     }
 
     fn check_recordable(&mut self, local: LocalId, stmt: &Stmt) {
-        if !self.is_register(local) {
+        if !self.is_register(local) || self.points_inside(local) {
             self.refuse_record(stmt);
         }
+    }
+
+    /// Whether a pointer may point to a variable of the iteration, which is another one in the reverse sweep.
+    fn points_inside(&self, local: LocalId) -> bool {
+        let followed = self.twins.get(&local).copied().unwrap_or(local);
+        if !self.is_primal(followed) {
+            return false;
+        }
+        let load = Expr::load(Place::local(followed, self.primal.locals[followed].ty.clone()));
+        let reached = self.objects.reachable(&load);
+        let declared = self.frames.last().map(|frame| &frame.declared);
+        reached.iter().filter_map(|object| object.as_local()).any(|target| {
+            declared.is_some_and(|declared| declared.contains(&target))
+        })
     }
 
     fn refuse_record(&mut self, stmt: &Stmt) {

@@ -25,11 +25,18 @@ pub(super) fn count_slots(ctx: &mut Ctx<'_>, body: &Block) -> Option<Function> {
     let mut part = Sliced::default();
     ctx.slice_whole(&counting, &mut needed, &mut part)?;
 
+    // A variable that is given its value later than it is declared has lost its declaration.
+    let mut declared: BTreeSet<LocalId> = ctx.primal.params.iter().copied().collect();
+    walk::each_stmt(&part.slice, &mut |stmt| declared.extend(walk::declared_local(stmt)));
+    let written: BTreeSet<LocalId> = part.slice.iter().flat_map(|stmt| ctx.written_inside(stmt)).collect();
+    let missing = written.difference(&declared).map(|local| declare(*local, None));
+    let body = missing.chain(part.slice).collect();
+
     let mut function = Function {
         name: format!("{}_slots", ctx.function.name).into(),
         params: ctx.primal.params.clone(),
         result: Type::Void,
-        body: part.slice,
+        body,
         launch_bounds: ctx.primal.launch_bounds,
         ..ctx.function.clone()
     };

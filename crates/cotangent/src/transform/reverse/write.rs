@@ -15,7 +15,8 @@ use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, NOT_DIFFEREN
 use crate::index::{Id, IdVec};
 use crate::ir::walk;
 use crate::ir::{
-    Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type,
+    Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Place, PlaceKind, Space, Stmt, StmtKind, Storage,
+    Type,
 };
 use crate::rules;
 use crate::source::Span;
@@ -244,7 +245,16 @@ impl Ctx<'_> {
             let value = self.keep("_value", value.clone(), &mut forward);
             end.push(Stmt::new(StmtKind::Return(Some(value))));
         }
-        let zeros = sums.iter().map(|sum| self.declare_zero(sum.local)).collect();
+        let mut zeros: Block = sums.iter().map(|sum| self.declare_zero(sum.local)).collect();
+        // A parameter that is not named, and is given an active value: a variable like any other.
+        for param in &self.primal.params {
+            if let Some(Place { kind: PlaceKind::Local(shadow), .. }) = self.shadows.local(*param)
+                && !self.function.params.contains(shadow)
+                && sums.iter().all(|sum| sum.local != *shadow)
+            {
+                zeros.push(self.declare_zero(*shadow));
+            }
+        }
         let mut out = [zeros, forward, adjoints, before, joint, reverse].concat();
         let used: Vec<&Sum> = sums.iter().filter(|sum| mentions(&out, sum.local)).collect();
         for sum in used {
