@@ -145,7 +145,7 @@ fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
     }));
     let refused = |found: Vec<Diagnostic>| match found.first() {
         Some(first) if first.code == INTERNAL => Outcome::Wrong {
-            kind: format!("invalid module: {}", unnumbered(&first.message)),
+            kind: format!("invalid module: {}", unnumbered(first.message.rsplit(": ").next().unwrap_or(""))),
             detail: first.message.clone(),
         },
         Some(first) => Outcome::Refused { code: first.code.id, message: first.message.clone() },
