@@ -31,6 +31,9 @@ enum Task {
     Validate {
         /// Compile only files whose path contains this.
         filter: Option<String>,
+        /// Gradients for all four architectures, and tangents too.
+        #[arg(long)]
+        full: bool,
     },
     /// Run the fixture tests and write what they print into the committed files.
     Bless {
@@ -64,7 +67,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Setup => setup::setup(),
         Task::Tidy => tidy::tidy(),
-        Task::Validate { filter } => validate::validate(filter.as_deref()),
+        Task::Validate { filter, full } => validate::validate(filter.as_deref(), full),
         Task::Bless { filter } => ["fixtures", "grad"]
             .into_iter()
             .try_for_each(|test| write_with_test("cotangent-cli", test, filter.as_deref())),

@@ -29,25 +29,35 @@ const PRINTED: [&str; 3] = [".printed.cu", ".grad.cu", ".forward.cu"];
 /// A program that our tests run on the CPU: NVIDIA's compiler must agree that it is CUDA.
 const TOUR: &str = "examples/tour.cu";
 
-/// Compiles them all. Files that compiled before and have not changed are skipped, except in CI.
-pub(crate) fn validate(filter: Option<&str>) -> Result<()> {
+/// Compiles them all. Files that compiled before and have not changed are skipped, except in CI. Derivatives are many:
+/// unless `is_full`, gradients are compiled for the oldest architecture alone, and tangents not at all.
+pub(crate) fn validate(filter: Option<&str>, is_full: bool) -> Result<()> {
     let nvcc = find_nvcc(&Environment::of_process()).ok_or(DriverError::NvccMissing)?;
     let mut files = workspace::files()?;
     let is_printed = |path: &str| path.starts_with("fixtures/") && PRINTED.iter().any(|suffix| path.ends_with(suffix));
     files.retain(|file| file.path == TOUR || is_printed(&file.path));
     files.retain(|file| filter.is_none_or(|filter| file.path.contains(filter)));
+    if !is_full {
+        let all = files.len();
+        files.retain(|file| !file.path.ends_with(PRINTED[2]));
+        eprintln!(
+            "{} tangents skipped, gradients for {} only; `cargo xtask validate --full` compiles all for all",
+            all - files.len(),
+            ARCHS[0]
+        );
+    }
     let found = files.len();
     ensure!(found > 0, "no fixtures/**/*{} to compile; `cargo xtask bless` writes them", PRINTED[0]);
 
     let remembered = workspace::root().join("target/validated");
     std::fs::create_dir_all(&remembered).context("cannot make target/validated")?;
-    let mark = |file: &SourceFile| remembered.join(fingerprint(&nvcc, file));
+    let mark = |file: &SourceFile| remembered.join(fingerprint(&nvcc, file, is_full));
     if std::env::var_os("CI").is_none() {
         files.retain(|file| !mark(file).exists());
     }
 
     let start = Instant::now();
-    let failures = compile_all(&nvcc, &files, &mark)?;
+    let failures = compile_all(&nvcc, &files, is_full, &mark)?;
     for (path, message) in &failures {
         eprintln!("\n{path}: {message}");
     }
@@ -70,6 +80,7 @@ pub(crate) fn validate(filter: Option<&str>) -> Result<()> {
 fn compile_all(
     nvcc: &Nvcc,
     files: &[SourceFile],
+    is_full: bool,
     mark: &(impl Fn(&SourceFile) -> PathBuf + Sync),
 ) -> Result<Vec<(String, String)>> {
     let scratch = tempfile::tempdir()?;
@@ -80,9 +91,10 @@ fn compile_all(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = files.get(index) else { break };
             let output = scratch.path().join(format!("{index}.o"));
+            let is_gradient = file.path.ends_with(PRINTED[1]);
             let request = NvccRequest {
                 file: &workspace::root().join(&file.path),
-                archs: &ARCHS,
+                archs: if is_gradient && !is_full { &ARCHS[..1] } else { &ARCHS },
                 product: Product::Object,
                 strict: true,
                 words: &[],
@@ -114,8 +126,8 @@ fn compile_all(
 }
 
 /// Names the result of compiling this text with this compiler.
-fn fingerprint(nvcc: &Nvcc, file: &SourceFile) -> String {
+fn fingerprint(nvcc: &Nvcc, file: &SourceFile, is_full: bool) -> String {
     let mut hasher = DefaultHasher::new();
-    (&nvcc.version, ARCHS.map(|arch| arch.to_string()), &file.path, &file.text).hash(&mut hasher);
+    (&nvcc.version, ARCHS.map(|arch| arch.to_string()), is_full, &file.path, &file.text).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }

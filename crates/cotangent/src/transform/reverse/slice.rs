@@ -498,9 +498,10 @@ impl Ctx<'_> {
         let load = Expr::load(Place::local(followed, self.primal.locals[followed].ty.clone()));
         let reached = self.objects.reachable(&load);
         let declared = self.frames.last().map(|frame| &frame.declared);
-        reached.iter().filter_map(|object| object.as_local()).any(|target| {
-            declared.is_some_and(|declared| declared.contains(&target))
-        })
+        reached
+            .iter()
+            .filter_map(|object| object.as_local())
+            .any(|target| declared.is_some_and(|declared| declared.contains(&target)))
     }
 
     fn refuse_record(&mut self, stmt: &Stmt) {

@@ -15,8 +15,8 @@ use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, NOT_DIFFEREN
 use crate::index::{Id, IdVec};
 use crate::ir::walk;
 use crate::ir::{
-    Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Place, PlaceKind, Space, Stmt, StmtKind, Storage,
-    Type,
+    Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Place, PlaceKind, Space, Stmt, StmtKind,
+    Storage, Type,
 };
 use crate::rules;
 use crate::source::Span;
