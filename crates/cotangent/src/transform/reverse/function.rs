@@ -43,7 +43,7 @@ pub(super) struct Ctx<'a> {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Whether a record in global memory is needed.
     pub(super) uses_record: bool,
-    /// Parameters whose adjoint pointers several threads hold.
+    /// Whether it is a kernel: then all threads hold the same adjoint pointers.
     pub(super) is_kernel: bool,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::accumulate::AdjointParam;
+use super::super::differentiable::carries_float;
 use super::super::locals::{NewLocals, rename};
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
 use super::block::{Sweeps, mentions};
@@ -286,7 +287,7 @@ impl Ctx<'_> {
 
 /// `f_grad` if all that could be named is named, else with the positions; pullbacks tell what threads share.
 fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -> String {
-    let can_be_named = |param: &LocalId| is_differentiable(module, &primal.locals[*param].ty);
+    let can_be_named = |param: &LocalId| carries_float(module, &primal.locals[*param].ty);
     let position = |param: &LocalId| primal.params.iter().position(|known| known == param).unwrap_or(0).to_string();
     let is_all = primal.params.iter().filter(|param| can_be_named(param)).all(|param| named.contains(param));
     let mut positions: Vec<String> = if is_all { Vec::new() } else { named.iter().map(position).collect() };
@@ -307,23 +308,6 @@ fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -
     };
     let suffix: String = positions.iter().map(|position| format!("_{position}")).collect();
     format!("{}_{word}{suffix}", primal.name)
-}
-
-/// Whether a parameter of this type can have an adjoint.
-pub(crate) fn is_differentiable(module: &Module, ty: &Type) -> bool {
-    match ty {
-        Type::Float(_) => true,
-        Type::Pointer(pointer) => is_differentiable(module, &pointer.pointee),
-        Type::Array(element, _) => is_differentiable(module, element),
-        Type::Record(record) => {
-            module.records[*record].fields.iter().any(|field| match &field.ty {
-                // Lists would have no end.
-                Type::Pointer(pointer) if matches!(pointer.pointee, Type::Record(_)) => false,
-                ty => is_differentiable(module, ty),
-            })
-        }
-        Type::Void | Type::Bool | Type::Int(_) | Type::Opaque(_) => false,
-    }
 }
 
 /// Numbers the locals anew, parameters first; returns what became of each.
