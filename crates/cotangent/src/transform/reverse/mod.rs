@@ -11,6 +11,7 @@ mod expr;
 mod function;
 mod launch;
 mod loops;
+mod order_free;
 mod record;
 mod slice;
 mod slots;
