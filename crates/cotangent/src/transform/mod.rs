@@ -12,10 +12,10 @@ mod reverse;
 mod shadow;
 mod simplify;
 
-pub use accumulate::{AdjointParam, accumulate};
+pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};
 pub use differentiable::differentiable_parameters;
 pub use forward::forward;
 pub use privatize::privatize;
-pub use request::Request;
+pub use request::{Analyses, Request};
 pub use reverse::reverse;
 pub use shadow::{Shadows, shadow_name, shadow_type};
