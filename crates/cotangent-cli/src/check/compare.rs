@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::layout::Precision;
 use super::problem::{Outputs, Problem};
-use super::program::{Evaluation, Launch, Program, Variant};
+use super::program::{Evaluation, Findings, Launch, Program, Variant};
 use super::random::Random;
 
 /// How often a point is drawn whose neighbours behave differently, before numbers without a derivative are left out.
@@ -110,7 +110,14 @@ pub(crate) fn compare(
             rows.unproved.same(scale.identity, &names, &all(&computed)[0], &problem.shadows(exact));
         }
         for native in &programs[1..] {
-            let computed = native.run(problem.module, launch, &evaluations, 0)?;
+            let computed = match native.run(problem.module, launch, &evaluations, 0) {
+                Ok(computed) => computed,
+                Err(error) => {
+                    let found = error.downcast::<Findings>()?;
+                    rows.accesses.note(1.0, 0.0, || found.to_string());
+                    continue;
+                }
+            };
             for (computed, exact) in all(&computed).iter().zip(all(&after)) {
                 rows.native.same(NATIVE, &names, computed, &exact);
             }
@@ -232,6 +239,7 @@ struct Rows {
     orders: Row,
     unproved: Row,
     native: Row,
+    accesses: Row,
 }
 
 impl Rows {
@@ -241,19 +249,16 @@ impl Rows {
             Precision::Native => "native",
             Precision::Widened => "widened",
         };
-        let row = |what: &str, allowed| Row { what: format!("{what}, {word}"), worst: 0.0, allowed, wrong: None };
+        let plain = |what: &str, allowed| Row { what: what.to_owned(), worst: 0.0, allowed, wrong: None };
+        let row = |what: &str, allowed| plain(&format!("{what}, {word}"), allowed);
         Rows {
             differences: row("forward mode against central differences", scale.differences),
             identity: row("reverse mode against forward mode", scale.identity),
             values: row("values beside derivatives against the program's", scale.values),
             orders: row("other orders of threads", scale.identity),
             unproved: row("reverse mode with all analyses off", scale.identity),
-            native: Row {
-                what: "derivatives native against widened".to_owned(),
-                worst: 0.0,
-                allowed: NATIVE,
-                wrong: None,
-            },
+            native: plain("derivatives native against widened", NATIVE),
+            accesses: plain("derivatives with races or accesses outside of arrays", 0.0),
         }
     }
 
@@ -267,6 +272,7 @@ impl Rows {
             (self.orders, true),
             (self.unproved, problem.has(Variant::Unproved) && is_widened),
             (self.native, programs.len() > 1),
+            (self.accesses, true),
         ];
         rows.into_iter().filter(|(_, is_compared)| *is_compared).map(|(row, _)| row).collect()
     }

@@ -87,15 +87,16 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let step = format!("Compiling {} for the CPU", file.display());
     let builder = Builder { tools: &tools, texts: texts(options, &prepared), flags: &flags, folder: folder.path() };
+    let mut native = None;
     if options.args.is_none() {
         // Nobody said that these arguments suit the function.
-        let checked = terminal.step(&step, || builder.build(Precision::Native, true))?;
-        if let Err(error) = checked.run(&prepared.module, launch, &[problem.primal(&problem.point())], 0) {
+        let program = native.insert(terminal.step(&step, || builder.build(Precision::Native))?);
+        if let Err(error) = program.run(&prepared.module, launch, &[problem.primal(&problem.point())], 0) {
             let message = format!("the default arguments do not suit: {error:#}\n{}", template(&prepared, length));
             return Ok(usage(terminal, &message));
         }
     }
-    let programs = terminal.step(&step, || builder.both(terminal))?;
+    let programs = terminal.step(&step, || builder.both(native, terminal))?;
     let report = compare(&problem, &programs, launch, options.samples, &mut random)
         .with_context(|| template(&prepared, length))?;
     Ok(show(&prepared, launch, options.samples, &report))
@@ -164,15 +165,15 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(&self, precision: Precision, is_checked: bool) -> Result<Program> {
-        Program::build(self.tools, &self.texts, self.flags, precision, is_checked, self.folder)
+    fn build(&self, precision: Precision) -> Result<Program> {
+        Program::build(self.tools, &self.texts, self.flags, precision, self.folder)
     }
 
-    /// The widened program and the native one; if the text cannot be widened, the native one alone.
-    fn both(&self, terminal: &Terminal) -> Result<Vec<Program>> {
+    /// The widened program and the native one, which may be there already; if the text cannot be widened, the native one alone.
+    fn both(&self, native: Option<Program>, terminal: &Terminal) -> Result<Vec<Program>> {
         let (widened, native) = std::thread::scope(|scope| {
-            let widened = scope.spawn(|| self.build(Precision::Widened, false));
-            let native = self.build(Precision::Native, false);
+            let widened = scope.spawn(|| self.build(Precision::Widened));
+            let native = native.map_or_else(|| self.build(Precision::Native), Ok);
             (widened.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), native)
         });
         match (widened, native) {

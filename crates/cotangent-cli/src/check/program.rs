@@ -19,6 +19,9 @@ use super::memory::Memory;
 use super::widen;
 use crate::exec;
 
+/// The file with what stands behind the user's text.
+const APPENDED: &str = "appended.txt";
+
 const HARNESS: &str = include_str!("harness.hpp");
 
 /// What can be evaluated.
@@ -78,26 +81,28 @@ pub(crate) struct Program {
     shared_object: PathBuf,
     folder: PathBuf,
     pub(crate) precision: Precision,
-    /// Whether accesses are checked.
-    is_checked: bool,
     /// How long a run may take.
     seconds: Option<&'static str>,
 }
 
+/// What the executor's checks found: races of threads, accesses outside of arrays.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Findings(String);
+
 impl Program {
-    /// Compiles the texts.
+    /// Compiles the texts. The native program is run with the executor's checks: threads run in turn, so that two of
+    /// them that add to one element without an atomic get the right sum, and no number tells.
     pub(crate) fn build(
         tools: &Tools,
         texts: &Texts<'_>,
         flags: &ParseFlags,
         precision: Precision,
-        is_checked: bool,
         folder: &Path,
     ) -> Result<Program> {
-        let name = match (is_checked, precision) {
-            (true, _) => "checked",
-            (false, Precision::Native) => "native",
-            (false, Precision::Widened) => "widened",
+        let name = match precision {
+            Precision::Native => "native",
+            Precision::Widened => "widened",
         };
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -121,7 +126,9 @@ impl Program {
             std::fs::write(&header, widen::header(&all)).context("cannot write a header")?;
             flags.cpu_args.extend(["-include".to_owned(), header.display().to_string()]);
         }
-        overlays[position].text += &texts.appended(precision);
+        let appended = texts.appended(precision);
+        std::fs::write(folder.join(APPENDED), &appended).context("cannot write a text")?;
+        overlays[position].text += &appended;
         if precision == Precision::Widened {
             overlays.iter_mut().for_each(|overlay| overlay.text = widen::literals(&overlay.text));
         }
@@ -130,12 +137,12 @@ impl Program {
             units: &[texts.file.to_path_buf()],
             texts: &overlays,
             flags: &flags,
-            check: is_checked,
+            check: is_checked(precision),
             colour: false,
             output: &shared_object,
         };
         compile(tools, &request)?;
-        Ok(Program { function: 0, shared_object, folder, precision, is_checked, seconds: None })
+        Ok(Program { function: 0, shared_object, folder, precision, seconds: None })
     }
 
     /// The same program for another of its functions.
@@ -160,7 +167,7 @@ impl Program {
         std::fs::write(&input, self.input(module, launch, evaluations)).context("cannot write the input")?;
         let this_command = std::env::current_exe().context("cannot find this command's own file")?;
         // One processor: atomics in another order would round differently.
-        let configuration = exec::Configuration { check: self.is_checked, seed, threads: 1 };
+        let configuration = exec::Configuration { check: is_checked(self.precision), seed, threads: 1 };
         let run = Command::new(&this_command)
             .arg(exec::NAME)
             .args(configuration.to_words())
@@ -170,10 +177,29 @@ impl Program {
             .with_context(|| format!("cannot run {}", this_command.display()))?;
         if !run.status.success() {
             let said = String::from_utf8_lossy(&run.stderr);
-            let first: Vec<&str> = said.lines().take(20).collect();
-            bail!("the program ended with {}; are the arrays long enough?\n{}", run.status, first.join("\n"));
+            let first = said.lines().take(20).collect::<Vec<&str>>().join("\n");
+            if run.status.code() == Some(cotangent_cpu::FINDINGS_EXIT_CODE) {
+                return Err(Findings(self.with_lines(&first)).into());
+            }
+            bail!("the program ended with {}; are the arrays long enough?\n{first}", run.status);
         }
         self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)
+    }
+
+    /// A report with the lines of ours that it names, which nobody can look up.
+    fn with_lines(&self, report: &str) -> String {
+        let text = std::fs::read_to_string(self.folder.join(APPENDED)).unwrap_or_default();
+        // The text begins with an empty line and the directive that makes the next one the first.
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        let with_line = |said: &str| {
+            let number = said.trim_start().strip_prefix("--> check:").and_then(|place| place.split(':').next());
+            let number = number.and_then(|number| number.parse::<usize>().ok());
+            match number.and_then(|number| lines.get(number.checked_sub(1)?)) {
+                Some(line) => format!("{said}\n      | {}", line.trim()),
+                None => said.to_owned(),
+            }
+        };
+        report.lines().map(with_line).collect::<Vec<String>>().join("\n")
     }
 
     fn input(&self, module: &Module, launch: Launch, evaluations: &[Evaluation]) -> Vec<u8> {
@@ -220,6 +246,14 @@ impl Program {
             results.push(evaluation.memory.decoded(module, self.precision, &buffers));
         }
         Ok(results)
+    }
+}
+
+/// Whether accesses are checked in the program of a precision.
+fn is_checked(precision: Precision) -> bool {
+    match precision {
+        Precision::Native => true,
+        Precision::Widened => false,
     }
 }
 

@@ -187,7 +187,7 @@ fn build(
     let flags = ParseFlags::default();
     let mut precisions = vec![Precision::Widened];
     precisions.extend(native.then_some(Precision::Native));
-    let build = |precision| Program::build(tools, &texts, &flags, precision, false, folder);
+    let build = |precision| Program::build(tools, &texts, &flags, precision, folder);
     let programs: Result<Vec<Program>> = precisions.into_iter().map(build).collect();
     Ok(programs?.into_iter().map(|program| program.within(LONGEST)).collect())
 }
