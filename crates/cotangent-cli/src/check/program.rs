@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cotangent::emit::{Dialect, emit};
 use cotangent::ir::build::FunctionBuilder;
-use cotangent::ir::{Expr, ExprKind, FunctionId, Module, Place, Space, StmtKind, Type};
+use cotangent::ir::{Expr, ExprKind, FunctionId, Global, GlobalStorage, Module, Place, Space, StmtKind, Type};
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::CpuProgram;
@@ -282,6 +282,7 @@ impl Texts<'_> {
                 let number = case(index, *variant);
                 let space = format!("cotangent_derivative_{number}");
                 text += &format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
+                text += &symbols(&module, &space);
                 let entry = module.functions.iter().last().map_or("", |function| &function.name);
                 cases += &format!("    case {number}: return printed({space}::{entry}_launch, launch, buffers);\n");
             }
@@ -289,6 +290,22 @@ impl Texts<'_> {
         text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers) {\n";
         text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")
     }
+}
+
+/// Makes the device variables of a derivative known to the executor: its own copies, which lie beside the user's.
+fn symbols(module: &Module, space: &str) -> String {
+    let line = |(number, global): (usize, &Global)| {
+        let kind = match global.storage {
+            GlobalStorage::Constant => "CONSTANT",
+            GlobalStorage::Device => "DEVICE",
+            GlobalStorage::Managed => "MANAGED",
+            GlobalStorage::Constexpr | GlobalStorage::Host => return None,
+        };
+        let name = format!("{space}::{}", global.name);
+        let arguments = format!("&{name}, sizeof({name}), \"{}\", COTANGENT_SPACE_{kind}", global.name);
+        Some(format!("static ::cotangent::Symbol {space}_symbol_{number}({arguments});\n"))
+    };
+    module.globals.iter().enumerate().filter_map(line).collect()
 }
 
 /// The module with other names for its functions: a call with an argument of a type that is declared outside would find

@@ -7,6 +7,7 @@ mod locals;
 mod normalize;
 mod privatize;
 mod references;
+mod refused_stores;
 mod request;
 mod reverse;
 mod shadow;
