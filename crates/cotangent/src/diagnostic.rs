@@ -60,6 +60,7 @@ codes! {
     THREADS_ACTIVE = "C0206", "threads exchange active values";
     UNKNOWN_POINTER = "C0207", "a pointer to unknown memory on an active path";
     CANNOT_RECORD = "C0208", "a value that can be neither computed again nor recorded";
+    SHARED_STORE = "C0209", "an active element that all threads of a block store to";
     INTERNAL = "C0999", "a contradiction inside Cotangent";
 }
 

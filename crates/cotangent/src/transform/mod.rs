@@ -7,15 +7,16 @@ mod locals;
 mod normalize;
 mod privatize;
 mod references;
+mod refused_stores;
 mod request;
 mod reverse;
 mod shadow;
 mod simplify;
 
-pub use accumulate::{AdjointParam, accumulate};
+pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};
 pub use differentiable::differentiable_parameters;
 pub use forward::forward;
 pub use privatize::privatize;
-pub use request::Request;
+pub use request::{Analyses, Request};
 pub use reverse::reverse;
 pub use shadow::{Shadows, shadow_name, shadow_type};
