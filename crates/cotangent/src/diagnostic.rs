@@ -60,6 +60,8 @@ codes! {
     THREADS_ACTIVE = "C0206", "threads exchange active values";
     UNKNOWN_POINTER = "C0207", "a pointer to unknown memory on an active path";
     CANNOT_RECORD = "C0208", "a value that can be neither computed again nor recorded";
+    RULE_SIGNATURE = "C0209", "a rule whose signature does not fit";
+    RULE_CONFLICT = "C0210", "a rule that cannot hold";
     INTERNAL = "C0999", "a contradiction inside Cotangent";
 }
 
