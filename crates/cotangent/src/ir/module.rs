@@ -77,9 +77,7 @@ impl RuleKind {
     pub fn map(self, mut f: impl FnMut(FunctionId) -> FunctionId) -> RuleKind {
         match self {
             RuleKind::Pullback(pullback) => RuleKind::Pullback(f(pullback)),
-            RuleKind::Split { augmented, reverse } => {
-                RuleKind::Split { augmented: f(augmented), reverse: f(reverse) }
-            }
+            RuleKind::Split { augmented, reverse } => RuleKind::Split { augmented: f(augmented), reverse: f(reverse) },
             RuleKind::Constant => RuleKind::Constant,
         }
     }

@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 
 use super::walk::{self, Node, NodeMut};
 use super::{
-    Block, Expr, ExprKind, Function, FunctionId, GlobalId, Local, LocalId, Module, PlaceKind, PointerType, RecordId, Rule,
-    StmtKind, Type,
+    Block, Expr, ExprKind, Function, FunctionId, GlobalId, Local, LocalId, Module, PlaceKind, PointerType, RecordId,
+    Rule, StmtKind, Type,
 };
 use crate::index::{Id, IdVec};
 

@@ -10,6 +10,7 @@ mod references;
 mod request;
 mod reverse;
 mod shadow;
+mod signatures;
 mod simplify;
 
 pub use accumulate::{AdjointParam, accumulate};

@@ -369,9 +369,10 @@ impl Ctx<'_> {
             StmtKind::Assign { place, .. } => is_free &= root(place).is_some_and(|local| inside.contains(&local)),
             StmtKind::Accumulate { place, .. } => added.extend(root(place)),
             StmtKind::Pop { .. } => is_free = false,
-            StmtKind::Call { args, .. } => args.iter().filter(|arg| arg.ty.is_pointer()).for_each(|arg| {
-                added.extend(self.reads(arg));
-            }),
+            StmtKind::Call { function, args, .. } => {
+                is_free &= !self.may_overwrite(*function);
+                args.iter().filter(|arg| arg.ty.is_pointer()).for_each(|arg| added.extend(self.reads(arg)));
+            }
             _ => {}
         });
         let _ = walk::visit_block(adjoints, &mut |node| {
