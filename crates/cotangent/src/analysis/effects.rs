@@ -98,3 +98,29 @@ pub fn uses_memory(module: &Module, ty: &Type) -> bool {
         Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+
+    #[test]
+    fn a_call_writes_through_its_arguments_and_those_of_its_callees() {
+        let module = text::parse(
+            "device total: float;
+             device set(p: float*, v: float) { *p = v; }
+             device both(p: float*, q: float*, r: const float*) { call set(q, *r); total = 1.0f; let x: float; call set(&x, 2.0f); }
+             kernel k(a: float*, b: float*) { let c: float; call both(a, &c, b); }
+             rule both: constant;",
+        )
+        .expect("the text is well-formed");
+        let both = module.function("both").expect("a function");
+        assert_eq!(effects(&module, both).params, BTreeSet::from([1]));
+        assert_eq!(effects(&module, both).others.len(), 1);
+        let kernel = &module.functions[module.function("k").expect("a function")];
+        let written = written(&objects(&module, kernel), &kernel.body);
+        let locals: Vec<_> =
+            written.iter().filter_map(Object::as_local).map(|local| kernel.local_name(local)).collect();
+        assert_eq!((locals, written.len()), (vec!["c"], 2));
+    }
+}

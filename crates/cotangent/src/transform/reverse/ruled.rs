@@ -12,9 +12,9 @@ use super::super::normalize::own_variable;
 use super::super::signatures::{VALUE_FIELD, adjoint_type, has_seed, writes_active};
 use super::Sharing;
 use super::block::mentions;
-use super::function::{Ctx, Pair};
+use super::function::{Ctx, Pair, address};
 use super::slice::Needed;
-use crate::analysis::{self, Objects};
+use crate::analysis::{self, Base, Objects};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
 use crate::ir::walk;
 use crate::ir::{
@@ -37,6 +37,14 @@ pub(super) fn count_call_writes(
         }
     });
     counts
+}
+
+/// What a rule does with an adjoint.
+struct AdjointPlace<'a> {
+    rule: &'a Function,
+    adjoint: LocalId,
+    /// Whether it only adds: the function changes nothing.
+    is_pure: bool,
 }
 
 impl Ctx<'_> {
@@ -94,11 +102,12 @@ impl Ctx<'_> {
             });
         }
         for (arg, param) in args.iter().zip(&function.params) {
-            let ty = &function.locals[*param].ty;
-            if carries_float(self.module, ty) {
-                let ty = adjoint_type(ty);
-                call_args.push(self.rule_adjoint(arg, ty, written.is_empty(), &mut out, &mut after));
+            if !carries_float(self.module, &function.locals[*param].ty) {
+                continue;
             }
+            let adjoint = rule.params[call_args.len()];
+            let place = AdjointPlace { rule, adjoint, is_pure: written.is_empty() };
+            call_args.push(self.rule_adjoint(arg, &place, &mut out, &mut after));
         }
         out.push(Stmt::new(StmtKind::Call { into: None, function: target, args: call_args }).at(stmt.span));
         out.extend(after);
@@ -154,7 +163,7 @@ impl Ctx<'_> {
             return match ty.pointee() {
                 Some(pointee) if ty.is_reference() => {
                     let nothing = self.nothing("_unused", pointee, out);
-                    Expr::new(ExprKind::AddressOf(nothing), ty.clone())
+                    Expr::new(ExprKind::AddressOf(Place::local(nothing, pointee.clone())), ty.clone())
                 }
                 _ => self.zero(ty),
             };
@@ -177,62 +186,78 @@ impl Ctx<'_> {
                 let whole = Place::local(local, self.function.locals[local].ty.clone());
                 let name = format!("{}_old", self.base_name(&whole));
                 let copy = self.copy_in_variable(&name, &whole, before);
-                Expr::new(ExprKind::AddressOf(moved(place, copy)), ty.unrestricted()).at(arg.span)
+                readdressed(arg, copy)
             }
             _ => arg.clone(),
         }
     }
 
     /// Where a rule adds the adjoint of an argument. What carries none has a place too, if its size is known.
-    fn rule_adjoint(&mut self, arg: &Expr, ty: Type, is_pure: bool, out: &mut Block, after: &mut Block) -> Expr {
+    fn rule_adjoint(&mut self, arg: &Expr, adjoint: &AdjointPlace<'_>, out: &mut Block, after: &mut Block) -> Expr {
         let sharing = self.sharing(arg);
         if !arg.ty.is_pointer() {
-            return match (sharing, &arg.kind) {
-                (Sharing::Constant, _) => Expr::address_of(self.nothing("_d_unused", &arg.ty, out)),
-                (Sharing::Private, _) if is_pure => self.argument_adjoint(arg, out, after),
-                // Not the adjoint itself of a variable, which the rule may be given to overwrite too.
-                (Sharing::Private, _) => {
-                    let adjoint = self.nothing("_d_arg", &arg.ty, out);
-                    self.adjoint_of_aggregate(arg, &adjoint, after);
-                    Expr::address_of(adjoint)
-                }
-                // A record of pointers: its shadow holds those to adjoints.
-                (Sharing::Shared, ExprKind::Load(place)) => match self.shadow(place) {
-                    Some(shadow) => Expr::address_of(shadow),
-                    None => self.zero(&ty),
-                },
-                (Sharing::Shared, _) => {
-                    let message = "a record of pointers that is no variable has no adjoint to hand on";
-                    self.report(
-                        Diagnostic::new(RULE_CONFLICT, arg.span, message, "passed here").help("use a variable"),
-                    );
-                    self.zero(&ty)
-                }
-            };
+            return self.value_adjoint(arg, sharing, adjoint.is_pure, out, after);
         }
-        if sharing != Sharing::Constant {
-            return match self.shadow_pointer(arg) {
+        let ty = adjoint_type(&arg.ty);
+        let is_atomic = adds_atomically(self.module, adjoint.rule, adjoint.adjoint);
+        match (sharing, address(arg)) {
+            (Sharing::Private, _) if is_atomic => {
+                self.report(atomic_on_variable(adjoint, arg));
+                self.zero(&ty)
+            }
+            (Sharing::Private | Sharing::Shared, _) => match self.shadow_pointer(arg) {
                 Some(pointer) => Expr { ty, ..pointer },
                 None => self.zero(&ty),
-            };
-        }
-        match address(arg).map(|place| (place, own_variable(place))) {
-            Some((place, Some(local))) => {
-                let nothing = self.nothing("_d_unused", &self.function.locals[local].ty.clone(), out);
-                match nothing.kind {
-                    PlaceKind::Local(nothing) => Expr::new(ExprKind::AddressOf(moved(place, nothing)), ty),
-                    _ => self.zero(&ty),
+            },
+            (Sharing::Constant, Some(place)) if !is_atomic => match own_variable(place) {
+                Some(local) => {
+                    let whole = self.function.locals[local].ty.clone();
+                    let nothing = self.nothing("_d_unused", &whole, out);
+                    Expr::new(ExprKind::AddressOf(moved(place, nothing)), ty)
                 }
+                None => self.zero(&ty),
+            },
+            (Sharing::Constant, _) => self.zero(&ty),
+        }
+    }
+
+    /// The same for an argument that is passed by value.
+    fn value_adjoint(
+        &mut self,
+        arg: &Expr,
+        sharing: Sharing,
+        is_pure: bool,
+        out: &mut Block,
+        after: &mut Block,
+    ) -> Expr {
+        match (sharing, &arg.kind) {
+            (Sharing::Private, _) if is_pure => self.argument_adjoint(arg, out, after),
+            // Not the adjoint itself of a variable, which the rule may be given to overwrite too.
+            (Sharing::Constant | Sharing::Private, _) => {
+                let name = if sharing == Sharing::Private { "_d_arg" } else { "_d_unused" };
+                let adjoint = self.nothing(name, &arg.ty, out);
+                let adjoint = Place::local(adjoint, arg.ty.clone());
+                self.adjoint_of_aggregate(arg, &adjoint, after);
+                Expr::address_of(adjoint)
             }
-            Some((_, None)) | None => self.zero(&ty),
+            // A record of pointers: its shadow holds those to adjoints.
+            (Sharing::Shared, ExprKind::Load(place)) => match self.shadow(place) {
+                Some(shadow) => Expr::address_of(shadow),
+                None => self.zero(&adjoint_type(&arg.ty)),
+            },
+            (Sharing::Shared, _) => {
+                let message = "a record of pointers that is no variable has no adjoint to hand on";
+                self.report(Diagnostic::new(RULE_CONFLICT, arg.span, message, "passed here").help("use a variable"));
+                self.zero(&adjoint_type(&arg.ty))
+            }
         }
     }
 
     /// A variable that nobody reads.
-    fn nothing(&mut self, name: &str, ty: &Type, out: &mut Block) -> Place {
+    fn nothing(&mut self, name: &str, ty: &Type, out: &mut Block) -> LocalId {
         let local = self.names.add(&mut self.function, name, ty.clone());
         out.push(self.declare_zero(local));
-        Place::local(local, ty.clone())
+        local
     }
 
     /// The variables that a call writes which cannot be repeated; none if the call can be, or is none.
@@ -262,15 +287,30 @@ fn is_pure(module: &Module, id: FunctionId) -> bool {
     analysis::is_pure(module, &module.functions[id], &|callee| is_pure(module, callee))
 }
 
-/// The place that an argument is the address of.
-fn address(arg: &Expr) -> Option<&Place> {
-    match &arg.kind {
-        ExprKind::AddressOf(place) => Some(place),
-        ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == arg.ty.pointee() => {
-            address(operand)
+/// Whether a rule may add atomically to what one of its parameters leads to, which a thread's own variables cannot be.
+fn adds_atomically(module: &Module, rule: &Function, param: LocalId) -> bool {
+    let objects = analysis::objects(module, rule);
+    let mut found = false;
+    walk::each_stmt(&rule.body, &mut |stmt| {
+        if let StmtKind::Atomic { place, .. } = &stmt.kind {
+            found |= objects.of_place(place).iter().any(|object| match object.base {
+                Base::Local(local) => local == param,
+                Base::Unknown => true,
+                Base::Global(_) => false,
+            });
         }
-        _ => None,
-    }
+    });
+    found
+}
+
+/// The same address in another variable of the same type, promises included.
+fn readdressed(arg: &Expr, to: LocalId) -> Expr {
+    let kind = match &arg.kind {
+        ExprKind::AddressOf(place) => ExprKind::AddressOf(moved(place, to)),
+        ExprKind::Cast(operand) => ExprKind::Cast(Box::new(readdressed(operand, to))),
+        other => other.clone(),
+    };
+    Expr { kind, ty: arg.ty.clone(), span: arg.span }
 }
 
 /// The same part of another variable of the same type.
@@ -293,6 +333,13 @@ fn changed_memory(rule: &Function, param: LocalId, arg: &Expr) -> Diagnostic {
     Diagnostic::new(CANNOT_RECORD, arg.span, message, "points to memory that is written in this function").help(
         "pass the values themselves, or state the rule by COTANGENT_RULE, whose record keeps what its reverse needs",
     )
+}
+
+fn atomic_on_variable(adjoint: &AdjointPlace<'_>, arg: &Expr) -> Diagnostic {
+    let AdjointPlace { rule, adjoint, .. } = adjoint;
+    let message = format!("`{}` adds atomically to `{}`", rule.name, rule.local_name(*adjoint));
+    Diagnostic::new(RULE_CONFLICT, arg.span, message, "a variable of the thread, to which a GPU cannot add atomically")
+        .help("call another function here, whose pullback adds by `+=`: a copy, or an instantiation of a template")
 }
 
 fn writes_more(module: &Module, function: FunctionId, augmented: FunctionId, stmt: &Stmt) -> Diagnostic {
