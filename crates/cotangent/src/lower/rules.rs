@@ -5,14 +5,22 @@
 
 use super::context::{Context, Pass, Problem, Progress};
 use super::declarations::Registration;
+use crate::clang::{Kind, NodeId};
 use crate::diagnostic::{self, Diagnostic};
 use crate::ir::{FunctionId, Rule, RuleKind};
 
 /// Adds the rules about the functions that were lowered. What is never called needs none.
 pub(super) fn lower_rules(context: &mut Context<'_>) {
     for registration in context.device.registrations.clone() {
-        let Some(function) = lowered(context, &registration) else { continue };
         let span = registration.node.span;
+        if !names_functions(context, &registration) {
+            let message = "a rule names what is no function of this file";
+            let found = Diagnostic::new(diagnostic::RULE_CONFLICT, span, message, "stated here");
+            context
+                .report(Problem::New(Box::new(found.help("name functions themselves, not variables that hold them"))));
+            continue;
+        }
+        let Some(function) = lowered(context, &registration) else { continue };
         if context.module.rule(function).is_some() {
             let name = &context.module.functions[function].name;
             let message = format!("`{name}` has a rule already");
@@ -35,6 +43,20 @@ pub(super) fn lower_rules(context: &mut Context<'_>) {
         };
         context.module.rules.push(Rule { function, kind, span });
     }
+}
+
+/// Whether each argument of a rule is a function.
+fn names_functions(context: &Context<'_>, registration: &Registration<'_>) -> bool {
+    let is_function = |id: &NodeId| {
+        let declared = context.device.get(*id);
+        declared.is_some_and(|found| matches!(found.node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl))
+    };
+    let wanted = match registration.word {
+        "Pullback" => 2,
+        "Rule" => 3,
+        _ => 1,
+    };
+    registration.functions.len() == wanted && registration.functions.iter().all(is_function)
 }
 
 /// The function that a rule is about, if it was lowered.
