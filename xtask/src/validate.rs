@@ -26,6 +26,9 @@ const ARCHS: [Arch; 4] = [Arch::new(75), Arch::new(80), Arch::new(90), Arch::new
 /// How what is printed for a fixture is named: its own text, its derivatives.
 const PRINTED: [&str; 3] = [".printed.cu", ".grad.cu", ".forward.cu"];
 
+/// The header that users' programs include: nvcc must read those of the fixtures that do, without a word.
+const RULES: &str = "#include <cotangent/rules.hpp>";
+
 /// A program that our tests run on the CPU: NVIDIA's compiler must agree that it is CUDA.
 const TOUR: &str = "examples/tour.cu";
 
@@ -35,7 +38,8 @@ pub(crate) fn validate(filter: Option<&str>, is_full: bool) -> Result<()> {
     let nvcc = find_nvcc(&Environment::of_process()).ok_or(DriverError::NvccMissing)?;
     let mut files = workspace::files()?;
     let is_printed = |path: &str| path.starts_with("fixtures/") && PRINTED.iter().any(|suffix| path.ends_with(suffix));
-    files.retain(|file| file.path == TOUR || is_printed(&file.path));
+    let states_rules = |file: &SourceFile| file.path.starts_with("fixtures/") && file.text.contains(RULES);
+    files.retain(|file| file.path == TOUR || is_printed(&file.path) || states_rules(file));
     files.retain(|file| filter.is_none_or(|filter| file.path.contains(filter)));
     if !is_full {
         let all = files.len();
@@ -86,18 +90,19 @@ fn compile_all(
     let scratch = tempfile::tempdir()?;
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
+    let include = ["-I".to_owned(), workspace::root().join("include").display().to_string()];
     let worker = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = files.get(index) else { break };
             let output = scratch.path().join(format!("{index}.o"));
-            let is_gradient = file.path.ends_with(PRINTED[1]);
+            let is_gradient = file.path.ends_with(PRINTED[1]) || file.text.contains(RULES);
             let request = NvccRequest {
                 file: &workspace::root().join(&file.path),
                 archs: if is_gradient && !is_full { &ARCHS[..1] } else { &ARCHS },
                 product: Product::Object,
                 strict: true,
-                words: &[],
+                words: &include,
                 output: &output,
             };
             let result = compile(nvcc, &request).map_err(|error| error.to_string());

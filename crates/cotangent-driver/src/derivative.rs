@@ -3,7 +3,7 @@
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{self, Dialect};
 use cotangent::ir::{self, Module};
-use cotangent::lower::{self, lower_with_names};
+use cotangent::lower::{self, lower_with_rules};
 use cotangent::source::Span;
 use cotangent::transform::{Request, forward, reverse};
 
@@ -41,7 +41,7 @@ pub fn print_derivative(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, m
 
 /// The function's module, and the request in its terms.
 pub fn lowered(passes: lower::Passes<'_>, wanted: &Wanted<'_>) -> Result<(Module, Request), Vec<Diagnostic>> {
-    let (module, names) = lower_with_names(passes, &[wanted.function])?;
+    let (module, names) = lower_with_rules(passes, &[wanted.function])?;
     checked(&module)?;
     let function = names.first().and_then(|name| module.function(name));
     let function = function.ok_or_else(|| {

@@ -30,16 +30,16 @@ impl Headers {
     }
 
     /// The folders to search when Clang parses CUDA, in order.
-    pub fn for_parsing(&self) -> [PathBuf; 2] {
-        [self.root.join("parse"), self.root.join("common")]
+    pub fn for_parsing(&self) -> [PathBuf; 3] {
+        [self.root.join("parse"), self.root.join("common"), self.root.clone()]
     }
 
     /// The folders to search when compiling for the CPU, in order.
-    pub fn for_cpu(&self) -> [PathBuf; 2] {
-        [self.root.join("cpu"), self.root.join("common")]
+    pub fn for_cpu(&self) -> [PathBuf; 3] {
+        [self.root.join("cpu"), self.root.join("common"), self.root.clone()]
     }
 
-    /// The folder that holds them all. What depends on nothing but the headers may be kept beside them.
+    /// The folder that holds them all, itself searched for those which users include. What depends on nothing but the headers may be kept beside them.
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -158,6 +158,8 @@ fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec<String>, D
         Some(toolkit) => {
             check_toolkit(toolkit)?;
             add(&["-Wno-unknown-cuda-version", &format!("--cuda-path={}", toolkit.display())]);
+            let own = Headers::materialise(&tools.environment)?;
+            add(&["-I", &own.root().display().to_string()]);
         }
         None => {
             let folders = Headers::materialise(&tools.environment)?.for_parsing();

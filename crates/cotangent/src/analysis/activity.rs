@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use super::effects::call_writes;
 use super::objects::{Base, Object, Objects};
 use crate::ir::walk;
-use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Module, Place, StmtKind, Type, UnaryOp};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Module, Place, RuleKind, StmtKind, Type, UnaryOp};
 
 /// The active objects of a function.
 #[derive(Clone, Debug)]
@@ -124,7 +125,26 @@ fn flow(module: &Module, objects: &Objects<'_>, stmt: &StmtKind) -> Option<Flow>
             into.iter().for_each(|into| to.extend(objects.of_place(into)));
             Some(Flow { from, to: Some(to) })
         }
-        StmtKind::Call { into: Some(into), args, .. } | StmtKind::Collective { into: Some(into), args, .. } => {
+        StmtKind::Call { into, function, args } => {
+            let mut to = BTreeSet::new();
+            match module.rule(*function).map(|rule| rule.kind) {
+                Some(RuleKind::Constant) => return None,
+                Some(RuleKind::Pullback(_) | RuleKind::Split { .. }) => {
+                    to.extend(call_writes(objects, *function, args))
+                }
+                None => {}
+            }
+            if let Some(into) = into.as_ref().filter(|into| carries_floats(module, &into.ty)) {
+                to.extend(objects.of_place(into));
+            }
+            if to.is_empty() {
+                return None;
+            }
+            let mut from = from_values(&args.iter().collect::<Vec<_>>());
+            args.iter().for_each(|arg| from.extend(objects.reachable(arg)));
+            Some(Flow { from, to: Some(to) })
+        }
+        StmtKind::Collective { into: Some(into), args, .. } => {
             if !carries_floats(module, &into.ty) {
                 return None;
             }
@@ -134,7 +154,6 @@ fn flow(module: &Module, objects: &Objects<'_>, stmt: &StmtKind) -> Option<Flow>
         }
         StmtKind::Return(Some(value)) => Some(Flow { from: from_values(&[value]), to: None }),
         StmtKind::Declare { init: None, .. }
-        | StmtKind::Call { into: None, .. }
         | StmtKind::Collective { into: None, .. }
         | StmtKind::Return(None)
         | StmtKind::If { .. }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::objects::{Base, Object, Objects, objects};
 use crate::ir::walk;
-use crate::ir::{Function, Module, Stmt, StmtKind, Storage, Type};
+use crate::ir::{Expr, Function, FunctionId, Module, Stmt, StmtKind, Storage, Type};
 
-/// The objects that a block may write, those of its own variables included. Calls must be of pure functions.
+/// The objects that a block may write, those of its own variables included. Calls must be of pure functions, or of
+/// functions with a rule.
 pub fn written(objects: &Objects<'_>, block: &[Stmt]) -> BTreeSet<Object> {
     let mut found = BTreeSet::new();
     walk::each_stmt(block, &mut |stmt| {
@@ -17,13 +18,58 @@ pub fn written(objects: &Objects<'_>, block: &[Stmt]) -> BTreeSet<Object> {
             found.insert(Object::local(for_loop.counter));
         }
         walk::written_places(stmt).into_iter().for_each(|place| found.extend(objects.of_place(place)));
+        if let StmtKind::Call { function, args, .. } = &stmt.kind
+            && objects.module().rule(*function).is_some()
+        {
+            found.extend(call_writes(objects, *function, args));
+        }
     });
+    found
+}
+
+/// The objects that a called function may write, beside where its result goes. Nothing need be pure.
+pub fn call_writes(objects: &Objects<'_>, callee: FunctionId, args: &[Expr]) -> BTreeSet<Object> {
+    let effects = effects(objects.module(), callee);
+    let through = effects.params.iter().filter_map(|position| args.get(*position));
+    through.flat_map(|arg| objects.reachable(arg)).chain(effects.others).collect()
+}
+
+/// What calling a function may change.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Effects {
+    /// The positions of the parameters through which it may write.
+    pub params: BTreeSet<usize>,
+    /// Variables outside functions, and unknown memory.
+    pub others: BTreeSet<Object>,
+}
+
+/// What calling a function may change, told by its body and those of its callees.
+pub fn effects(module: &Module, id: FunctionId) -> Effects {
+    let mut found = Effects::default();
+    let Some(function) = module.functions.get(id) else { return found };
+    let inside = objects(module, function);
+    let mut all = written(&inside, &function.body);
+    walk::each_stmt(&function.body, &mut |stmt| {
+        if let StmtKind::Call { function, args, .. } = &stmt.kind {
+            all.extend(call_writes(&inside, *function, args));
+        }
+    });
+    for object in all {
+        match object.base {
+            Base::Local(_) if object.path.is_empty() => {}
+            Base::Local(local) => match function.params.iter().position(|param| *param == local) {
+                Some(position) => drop(found.params.insert(position)),
+                None => drop(found.others.insert(Object::unknown())),
+            },
+            Base::Global(_) | Base::Unknown => drop(found.others.insert(object)),
+        }
+    }
     found
 }
 
 /// Whether calling a function does nothing but compute its result: it writes only variables of its own and meets no
 /// other thread. Its callees must be pure too.
-pub fn is_pure(module: &Module, function: &Function, is_pure_callee: &dyn Fn(crate::ir::FunctionId) -> bool) -> bool {
+pub fn is_pure(module: &Module, function: &Function, is_pure_callee: &dyn Fn(FunctionId) -> bool) -> bool {
     let objects = objects(module, function);
     let writes_own = written(&objects, &function.body).iter().all(|object| match object.base {
         Base::Local(local) => object.path.is_empty() && function.locals[local].storage == Storage::Private,
@@ -50,5 +96,31 @@ pub fn uses_memory(module: &Module, ty: &Type) -> bool {
         Type::Array(element, _) => uses_memory(module, element),
         Type::Record(record) => module.records[*record].fields.iter().any(|field| uses_memory(module, &field.ty)),
         Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+
+    #[test]
+    fn a_call_writes_through_its_arguments_and_those_of_its_callees() {
+        let module = text::parse(
+            "device total: float;
+             device set(p: float*, v: float) { *p = v; }
+             device both(p: float*, q: float*, r: const float*) { call set(q, *r); total = 1.0f; let x: float; call set(&x, 2.0f); }
+             kernel k(a: float*, b: float*) { let c: float; call both(a, &c, b); }
+             rule both: constant;",
+        )
+        .expect("the text is well-formed");
+        let both = module.function("both").expect("a function");
+        assert_eq!(effects(&module, both).params, BTreeSet::from([1]));
+        assert_eq!(effects(&module, both).others.len(), 1);
+        let kernel = &module.functions[module.function("k").expect("a function")];
+        let written = written(&objects(&module, kernel), &kernel.body);
+        let locals: Vec<_> =
+            written.iter().filter_map(Object::as_local).map(|local| kernel.local_name(local)).collect();
+        assert_eq!((locals, written.len()), (vec!["c"], 2));
     }
 }

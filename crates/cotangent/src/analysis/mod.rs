@@ -20,5 +20,5 @@ pub mod site;
 pub mod threads;
 
 pub use activity::{Activity, activity, carries_floats};
-pub use effects::{is_pure, uses_memory, written};
+pub use effects::{Effects, call_writes, effects, is_pure, uses_memory, written};
 pub use objects::{Base, Object, Objects, Step, objects};

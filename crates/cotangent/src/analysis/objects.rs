@@ -101,7 +101,12 @@ impl Object {
     }
 }
 
-impl Objects<'_> {
+impl<'a> Objects<'a> {
+    /// The module whose function this is about.
+    pub fn module(&self) -> &'a Module {
+        self.module
+    }
+
     /// The objects that a place may lie in.
     pub fn of_place(&self, place: &Place) -> BTreeSet<Object> {
         self.locations(place).into_iter().map(|(object, _)| object).collect()

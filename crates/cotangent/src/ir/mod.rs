@@ -34,8 +34,8 @@ pub mod walk;
 pub use expr::{Axis, BinaryOp, Builtin, Expr, ExprKind, Place, PlaceKind, Real, UnaryOp};
 pub use flow::can_reach_end;
 pub use module::{
-    Field, Function, FunctionId, Global, GlobalId, GlobalStorage, LaunchBounds, Local, LocalId, Module, Record, Space,
-    Storage,
+    Field, Function, FunctionId, Global, GlobalId, GlobalStorage, LaunchBounds, Local, LocalId, Module, Record, Rule,
+    RuleKind, Space, Storage,
 };
 pub use stmt::{
     AtomicOp, BarrierKind, Block, Case, CollectiveOp, For, Launch, LoopTest, OpaqueArg, Scope, Stmt, StmtKind,

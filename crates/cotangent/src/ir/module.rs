@@ -32,6 +32,55 @@ pub struct Module {
     pub globals: IdVec<GlobalId, Global>,
     /// Functions; callees first.
     pub functions: IdVec<FunctionId, Function>,
+    /// What the program says about calls of its functions, at most one rule a function.
+    pub rules: Vec<Rule>,
+}
+
+/// What the program says about a function, to be believed instead of its body by whoever asks more than what it computes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rule {
+    /// The function.
+    pub function: FunctionId,
+    /// What is said.
+    pub kind: RuleKind,
+    /// Where, in the user's text.
+    pub span: Span,
+}
+
+/// The kinds of rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RuleKind {
+    /// The user wrote its pullback.
+    Pullback(FunctionId),
+    /// The user wrote it in two halves: one that computes it and returns what the other needs.
+    Split {
+        /// Runs in its place.
+        augmented: FunctionId,
+        /// Takes what `augmented` returned.
+        reverse: FunctionId,
+    },
+    /// It is a constant.
+    Constant,
+}
+
+impl RuleKind {
+    /// The functions that the rule names beside the one that it is about.
+    pub fn functions(self) -> Vec<FunctionId> {
+        match self {
+            RuleKind::Pullback(pullback) => vec![pullback],
+            RuleKind::Split { augmented, reverse } => vec![augmented, reverse],
+            RuleKind::Constant => Vec::new(),
+        }
+    }
+
+    /// The same rule with its functions replaced.
+    pub fn map(self, mut f: impl FnMut(FunctionId) -> FunctionId) -> RuleKind {
+        match self {
+            RuleKind::Pullback(pullback) => RuleKind::Pullback(f(pullback)),
+            RuleKind::Split { augmented, reverse } => RuleKind::Split { augmented: f(augmented), reverse: f(reverse) },
+            RuleKind::Constant => RuleKind::Constant,
+        }
+    }
 }
 
 /// A struct: plain fields. Member functions are functions with a first parameter `self`.
@@ -172,6 +221,11 @@ impl Function {
 }
 
 impl Module {
+    /// What the program says about calls of a function.
+    pub fn rule(&self, function: FunctionId) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.function == function)
+    }
+
     /// The function of that name.
     pub fn function(&self, name: &str) -> Option<FunctionId> {
         self.functions.entries().find(|(_, function)| &*function.name == name).map(|(id, _)| id)

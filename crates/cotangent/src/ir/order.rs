@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use super::walk::{self, Node, NodeMut};
 use super::{
     Block, Expr, ExprKind, Function, FunctionId, GlobalId, Local, LocalId, Module, PlaceKind, PointerType, RecordId,
-    StmtKind, Type,
+    Rule, StmtKind, Type,
 };
 use crate::index::{Id, IdVec};
 
@@ -35,9 +35,13 @@ pub fn needed_by(module: &Module, roots: &[FunctionId]) -> Module {
     for root in roots {
         order.function(*root);
     }
+    order.rules();
     let Order { records, globals, functions, .. } = order;
     let rename = Rename { records: &records.numbers, globals: &globals.numbers, functions: &functions.numbers };
+    let mut rules: Vec<Rule> = module.rules.iter().filter_map(|rule| rename.rule(rule)).collect();
+    rules.sort_by_key(|rule| rule.function);
     Module {
+        rules,
         records: records
             .in_order
             .iter()
@@ -104,6 +108,21 @@ struct Order<'m> {
 }
 
 impl Order<'_> {
+    /// Functions that rules of functions which are there name. They come last, since they may call what they are about.
+    fn rules(&mut self) {
+        loop {
+            let before = self.functions.in_order.len();
+            for rule in &self.module.rules {
+                if self.functions.numbers.contains_key(&rule.function) {
+                    rule.kind.functions().into_iter().for_each(|function| self.function(function));
+                }
+            }
+            if self.functions.in_order.len() == before {
+                return;
+            }
+        }
+    }
+
     fn function(&mut self, id: FunctionId) {
         if self.functions.numbers.contains_key(&id) {
             return;
@@ -197,6 +216,13 @@ struct Rename<'n> {
 }
 
 impl Rename<'_> {
+    /// A rule, if what it is about is there.
+    fn rule(&self, rule: &Rule) -> Option<Rule> {
+        let function = *self.functions.get(&rule.function)?;
+        let kind = rule.kind.map(|id| *self.functions.get(&id).unwrap_or(&id));
+        Some(Rule { function, kind, span: rule.span })
+    }
+
     fn ty(&self, ty: &mut Type) {
         match ty {
             Type::Record(id) => *id = *self.records.get(id).unwrap_or(id),

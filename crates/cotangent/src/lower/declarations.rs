@@ -42,8 +42,21 @@ pub(super) struct Declarations<'a> {
     pub(super) main_file: Option<FileId>,
     /// Functions with a body in the order they stand in the file.
     pub(super) functions: Vec<NodeId>,
+    /// Rules that the program states, in the order they stand in the file.
+    pub(super) registrations: Vec<Registration<'a>>,
     /// Names of scopes: `geo::`, `geo::Vec<float, 3>::`.
     pub(super) scopes: Vec<Scope>,
+}
+
+/// A rule that the program states, by an alias of one of the types of `cotangent/rules.hpp`.
+#[derive(Clone)]
+pub(super) struct Registration<'a> {
+    /// The alias.
+    pub(super) node: &'a Node,
+    /// The name of the type: what is said.
+    pub(super) word: &'a str,
+    /// The functions that are its arguments.
+    pub(super) functions: Vec<NodeId>,
 }
 
 /// Namespaces and records around a declaration.
@@ -72,6 +85,7 @@ impl<'a> Declarations<'a> {
             sources: &ast.sources,
             main_file: ast.declarations.last().map(|node| node.span.file),
             functions: Vec::new(),
+            registrations: Vec::new(),
             scopes: vec![Scope::default()],
         };
         for node in &ast.declarations {
@@ -193,6 +207,7 @@ impl<'a> Declarations<'a> {
             | Kind::CXXDestructorDecl
             | Kind::CXXConversionDecl => self.visit_function(node, scope, record, in_pattern),
             Kind::TypedefDecl | Kind::TypeAliasDecl if !in_pattern => {
+                self.registrations.extend(registration(node));
                 let full = format!("{}{}", self.scopes[scope].spelling, node.name());
                 self.name_by_typedef(node, &full);
                 // `typedef struct A A;` says nothing.
@@ -315,6 +330,35 @@ impl<'a> Declarations<'a> {
         }
         self.scopes.push(scope);
         self.scopes.len() - 1
+    }
+}
+
+/// The rule that an alias states.
+fn registration(node: &Node) -> Option<Registration<'_>> {
+    if !node.name().starts_with("cotangent_rule_") {
+        return None;
+    }
+    let (word, _) = node.ty().trim_start_matches("::").strip_prefix("cotangent::")?.split_once('<')?;
+    let mut functions = Vec::new();
+    arguments(node, &mut functions);
+    Some(Registration { node, word, functions })
+}
+
+/// The functions that are template arguments, in order.
+fn arguments(node: &Node, functions: &mut Vec<NodeId>) {
+    for child in &node.inner {
+        if child.kind == Kind::TemplateArgument {
+            functions.extend(named_function(child));
+        } else {
+            arguments(child, functions);
+        }
+    }
+}
+
+fn named_function(node: &Node) -> Option<NodeId> {
+    match &node.data.referenced_decl {
+        Some(reference) if node.kind == Kind::DeclRefExpr => Some(reference.id),
+        _ => node.inner.iter().find_map(named_function),
     }
 }
 

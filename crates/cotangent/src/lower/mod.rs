@@ -26,6 +26,7 @@ mod names_in_use;
 mod order_of_evaluation;
 mod place;
 mod request;
+mod rules;
 mod stmt;
 mod types;
 
@@ -65,8 +66,25 @@ pub fn lower(passes: Passes<'_>, requests: &[&str]) -> Result<Module, Vec<Diagno
 /// # Errors
 /// The diagnostics, if there is any.
 pub fn lower_with_names(passes: Passes<'_>, requests: &[&str]) -> Result<(Module, Vec<Name>), Vec<Diagnostic>> {
-    let mut context = context::Context::new(passes);
+    finish(context::Context::new(passes), requests, |_| {})
+}
+
+/// As [`lower_with_names`], with the rules that the program states about the functions that are called, and the functions
+/// that the rules name.
+///
+/// # Errors
+/// The diagnostics, if there is any.
+pub fn lower_with_rules(passes: Passes<'_>, requests: &[&str]) -> Result<(Module, Vec<Name>), Vec<Diagnostic>> {
+    finish(context::Context::new(passes), requests, rules::lower_rules)
+}
+
+fn finish<'a>(
+    mut context: context::Context<'a>,
+    requests: &[&str],
+    rules: impl FnOnce(&mut context::Context<'a>),
+) -> Result<(Module, Vec<Name>), Vec<Diagnostic>> {
     let names = requests.iter().filter_map(|request| request::lower_request(&mut context, request)).collect();
+    rules(&mut context);
     let (module, diagnostics) = context.finish();
     if diagnostics.is_empty() { Ok((order::callees_first(&module), names)) } else { Err(diagnostics) }
 }

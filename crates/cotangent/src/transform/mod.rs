@@ -11,6 +11,7 @@ mod refused_stores;
 mod request;
 mod reverse;
 mod shadow;
+mod signatures;
 mod simplify;
 
 pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};

@@ -12,8 +12,8 @@ use proptest::prelude::{Strategy, any};
 use self::body::Body;
 use crate::index::{Id, IdVec};
 use crate::ir::{
-    Field, FloatKind, Function, Global, GlobalStorage, IntKind, LaunchBounds, Local, LocalId, Module, PointerType,
-    Record, RecordId, Space, Storage, Type, walk,
+    Field, FloatKind, Function, FunctionId, Global, GlobalStorage, IntKind, LaunchBounds, Local, LocalId, Module,
+    PointerType, Record, RecordId, Rule, RuleKind, Space, Storage, Type, walk,
 };
 use crate::source::Span;
 
@@ -38,7 +38,26 @@ pub(crate) fn module(numbers: &[u32]) -> Module {
         let function = function(&mut choices, &module, index);
         module.functions.push(function);
     }
+    rules(&mut choices, &mut module);
     module
+}
+
+/// Rules about some of the device's functions.
+fn rules(choices: &mut Choices<'_>, module: &mut Module) {
+    let device: Vec<FunctionId> =
+        module.functions.entries().filter(|(_, found)| found.space == Space::Device).map(|(id, _)| id).collect();
+    for function in &device {
+        let others: Vec<FunctionId> = device.iter().copied().filter(|other| other != function).collect();
+        let kind = match choices.below(5) {
+            4 if !others.is_empty() => RuleKind::Pullback(choices.pick(&others)),
+            3 if !others.is_empty() => {
+                RuleKind::Split { augmented: choices.pick(&others), reverse: choices.pick(&others) }
+            }
+            2 => RuleKind::Constant,
+            _ => continue,
+        };
+        module.rules.push(Rule { function: *function, kind, span: Span::NONE });
+    }
 }
 
 /// Names of locals. Some are keywords of the text form, none is mentioned otherwise.

@@ -21,6 +21,7 @@
 //! item    = builtin? record NAME (align INT)? { (NAME: type),* }
 //!         | (device|constant|managed|constexpr|host) NAME: type (= expr)? ;
 //!         | (kernel|device|host) NAME(local,*) (-> type)? (bounds INT (, INT)?)? { (unused local;)* stmt* }
+//!         | rule NAME: (pullback NAME | split NAME, NAME | constant) ;
 //! local   = (shared|dynamic)? NAME (#INT)? : type
 //! type    = quals base (*|& restrict? | [INT] | quals)*        quals = const? volatile?
 //! base    = void | bool | float | unsigned int | … | NAME of a record | opaque NAME

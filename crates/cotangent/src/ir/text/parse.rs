@@ -13,7 +13,7 @@ use crate::index::{Id, IdVec};
 use crate::ir::scope::Visible;
 use crate::ir::{
     Field, Function, FunctionId, Global, GlobalId, IntKind, LaunchBounds, Local, LocalId, MAX_DEPTH, MAX_TYPE_DEPTH,
-    Module, Name, PointerType, Record, RecordId, Space, Storage, Type,
+    Module, Name, PointerType, Record, RecordId, Rule, RuleKind, Space, Storage, Type,
 };
 use crate::source::Span;
 
@@ -99,11 +99,15 @@ impl<'t> Parser<'t> {
                 self.record(is_builtin)?;
                 continue;
             }
+            if self.accept_word("rule")? {
+                self.rule()?;
+                continue;
+            }
             let keyword = self.token;
             let space = words::value(SPACES, keyword.text);
             let storage = words::value(GLOBAL_STORAGES, keyword.text);
             if !keyword.is_word() || (space.is_none() && storage.is_none()) {
-                return Err(self.expected("a record, a variable or a function"));
+                return Err(self.expected("a record, a variable, a function or a rule"));
             }
             self.advance()?;
             let name = self.name("a name")?;
@@ -140,6 +144,25 @@ impl<'t> Parser<'t> {
             fields.push(Field { name, ty: self.ty()? });
         }
         self.module.records.push(Record { name, fields, is_builtin, align, span: Span::NONE });
+        Ok(())
+    }
+
+    /// Which functions are meant is known when all were read.
+    fn rule(&mut self) -> Result<(), ParseError> {
+        let function = self.function_name()?;
+        self.symbol(":")?;
+        let kind = if self.accept_word("pullback")? {
+            RuleKind::Pullback(self.function_name()?)
+        } else if self.accept_word("split")? {
+            let augmented = self.function_name()?;
+            self.symbol(",")?;
+            RuleKind::Split { augmented, reverse: self.function_name()? }
+        } else {
+            self.keyword("constant")?;
+            RuleKind::Constant
+        };
+        self.symbol(";")?;
+        self.module.rules.push(Rule { function, kind, span: Span::NONE });
         Ok(())
     }
 

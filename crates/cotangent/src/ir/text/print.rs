@@ -9,7 +9,7 @@ use super::words::{
 use crate::index::{Id, IdVec};
 use crate::ir::{
     Block, Case, Expr, For, Function, FunctionId, Global, Launch, Local, LocalId, LoopTest, Module, OpaqueArg, Place,
-    Record, Stmt, StmtKind, Type, walk,
+    Record, Rule, RuleKind, Stmt, StmtKind, Type, walk,
 };
 
 /// Text under construction, and what names are taken from.
@@ -43,6 +43,24 @@ impl<'m> Printer<'m> {
             }
             self.function(function);
         }
+        for rule in &self.module.rules {
+            self.rule(rule);
+        }
+    }
+
+    fn rule(&mut self, rule: &Rule) {
+        self.push("\nrule ");
+        self.function_name(rule.function);
+        self.push(match rule.kind {
+            RuleKind::Pullback(_) => ": pullback ",
+            RuleKind::Split { .. } => ": split ",
+            RuleKind::Constant => ": constant",
+        });
+        for (index, function) in rule.kind.functions().into_iter().enumerate() {
+            self.push(if index == 0 { "" } else { ", " });
+            self.function_name(function);
+        }
+        self.push(";\n");
     }
 
     fn record(&mut self, record: &Record) {

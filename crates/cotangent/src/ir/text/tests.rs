@@ -24,7 +24,7 @@ fn errors_say_where_and_what() {
     error("kernel f() { x = 1; }", expect!["1:14: expected a variable, found `x`"]);
     error("kernel f() {\n  let x: int = 1\n}", expect!["3:1: expected `;`, found `}`"]);
     error("kernel f(", expect!["1:10: expected the name of a local, found the end of the text"]);
-    error("function f() {}", expect!["1:1: expected a record, a variable or a function, found `function`"]);
+    error("function f() {}", expect!["1:1: expected a record, a variable, a function or a rule, found `function`"]);
     error("host x: unsigned float;", expect!["1:9: expected an integer type, found `unsigned`"]);
     error("host x: const int;", expect!["1:18: expected `*` or `&` after a qualified type, found `;`"]);
     error("host x: Missing;", expect!["1:9: expected a type, found the unknown name `Missing`"]);

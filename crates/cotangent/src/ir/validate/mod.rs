@@ -8,7 +8,8 @@
 //!   alignment is a power of two;
 //! - types: `void` only as a result and behind a pointer; no pointer to and no array of references; no array of
 //!   length 0 but dynamic shared memory; at most `MAX_TYPE_DEPTH` pointers and arrays;
-//! - a variable's initial value has its type and mentions only variables before it; `constexpr` has one.
+//! - a variable's initial value has its type and mentions only variables before it; `constexpr` has one;
+//! - a function has at most one rule; rules are about functions of the device and name other ones.
 //!
 //! Of a function:
 //! - the parameters are the first locals, private, and no arrays; the result is no array; a kernel has none; only
@@ -115,6 +116,7 @@ pub fn validate(module: &Module) -> Result<(), Vec<Violation>> {
         checker.begin(&function.name, function.span);
         checker.function(id, function);
     }
+    checker.rules();
     if checker.violations.is_empty() { Ok(()) } else { Err(checker.violations) }
 }
 
@@ -175,6 +177,22 @@ impl<'m> Checker<'m> {
             self.begin(name, span);
             self.require(names::is_qualified_name(name), "the name is no C++ name");
             self.require(seen.insert(name), "another record, variable or function has this name");
+        }
+    }
+
+    fn rules(&mut self) {
+        let module = self.module;
+        let mut seen = HashSet::new();
+        for rule in &module.rules {
+            let name = module.functions.get(rule.function).map_or_else(|| "a rule".into(), |found| found.name.clone());
+            self.begin(&name, rule.span);
+            self.require(seen.insert(rule.function), "it has two rules");
+            let named = rule.kind.functions();
+            self.require(!named.contains(&rule.function), "its rule names itself");
+            for id in named.into_iter().chain([rule.function]) {
+                let space = module.functions.get(id).map(|function| function.space);
+                self.require(space == Some(Space::Device), "its rule names what is no function of the device");
+            }
         }
     }
 

@@ -634,3 +634,15 @@ fn violations_are_diagnostics_and_not_endless() {
     assert_eq!(diagnostic.code, INTERNAL);
     assert_eq!(diagnostic.message, "in `k`, at `i = f;`: the value has type `float`, not `int`");
 }
+
+#[test]
+fn rules() {
+    let of = |rules: &str| {
+        let text = format!("device f(x: float) -> float {{ return x; }} device g() {{ }} kernel k() {{ }} {rules}");
+        violations(&text::parse(&text).expect("the text is well-formed"))
+    };
+    assert_eq!(of("rule f: pullback g; rule g: constant;"), "valid");
+    assert_eq!(of("rule f: split g, g; rule f: constant;"), "in `f`: it has two rules");
+    assert_eq!(of("rule f: pullback f;"), "in `f`: its rule names itself");
+    assert_eq!(of("rule f: pullback k;"), "in `f`: its rule names what is no function of the device");
+}

@@ -15,7 +15,7 @@ use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
     BinaryOp, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, Place, PlaceKind,
-    Stmt, StmtKind, Type, UnaryOp,
+    RuleKind, Stmt, StmtKind, Type, UnaryOp,
 };
 use crate::source::Span;
 
@@ -343,6 +343,9 @@ impl Activity {
 
     fn call(&mut self, analyses: &mut Analyses, module: &Module, stmt: &Stmt) {
         let StmtKind::Call { into, function, args } = &stmt.kind else { return };
+        if module.rule(*function).is_some_and(|rule| rule.kind == RuleKind::Constant) {
+            return;
+        }
         let pattern = self.pattern(module, *function, args);
         let summary = analyses.callee(module, *function, &pattern).summary(module, &module.functions[*function]);
         let mut pairs: Vec<(Cell, (bool, Cell))> = Vec::new();

@@ -44,7 +44,8 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         return Err(vec![refused.help("ask for a kernel that it launches")]);
     }
     let mut ctx = Ctx {
-        module: module.clone(),
+        // What is printed states no rules.
+        module: Module { rules: Vec::new(), ..module.clone() },
         primal: module,
         analyses: Analyses::default(),
         versions: HashMap::new(),

@@ -3,14 +3,16 @@
 
 use super::exprs::{converted, zero};
 use super::{Pushforward, parameter_type, shadow_type};
+use crate::analysis::effects;
 use crate::ir::walk;
 use crate::ir::{
-    AtomicOp, Block, Case, CollectiveOp, Expr, ExprKind, For, FunctionId, LocalId, Place, PlaceKind, Scope, Stmt,
-    StmtKind, Storage,
+    AtomicOp, Block, Case, CollectiveOp, Expr, ExprKind, For, FunctionId, LocalId, Place, PlaceKind, RuleKind, Scope,
+    Stmt, StmtKind, Storage,
 };
 use crate::rules::{self, Partial};
 use crate::source::Span;
 use crate::transform::differentiable::{contains_float, have_same_leaves};
+use crate::transform::signatures::writes_active;
 
 impl Pushforward<'_, '_> {
     /// Statements with their tangents.
@@ -168,6 +170,15 @@ impl Pushforward<'_, '_> {
     fn call(&mut self, into: Option<&Place>, callee: FunctionId, args: &[Expr], stmt: &Stmt, out: &mut Block) {
         let span = stmt.span;
         let primal = self.ctx.primal;
+        if primal.rule(callee).is_some_and(|rule| rule.kind == RuleKind::Constant) {
+            let written = effects(primal, callee).params;
+            let mut arguments = written.iter().filter_map(|position| args.get(*position));
+            if arguments.any(|arg| self.activity.points_to_active(primal, arg)) {
+                self.ctx.diagnostics.push(writes_active(primal, callee, span));
+            }
+            out.push(stmt.clone());
+            return into.iter().for_each(|into| self.clear(into, span, out));
+        }
         let pattern = self.activity.pattern(primal, callee, args);
         let function = &primal.functions[callee];
         let mut analysed = (*self.ctx.analyses.callee(primal, callee, &pattern)).clone();

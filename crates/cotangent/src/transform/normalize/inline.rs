@@ -3,7 +3,8 @@
 //! A call stays a call if the function is pure and what it reads will still be there when the reverse sweep comes by: it
 //! then gets a pullback. A function that writes through its arguments, or reads memory that the caller changes, is
 //! merged into its caller, where each value is looked after by itself. References to variables are replaced by the
-//! variables, so that an operator or a member function leaves no trace of the call.
+//! variables, so that an operator or a member function leaves no trace of the call. A function with a rule of the user's
+//! stays a call whatever it does.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -35,9 +36,12 @@ impl Inlining {
 pub(in crate::transform) fn inline_calls(module: &Module, known: &mut Inlining, function: &mut Function) {
     // Bodies that write: each round may bring in no new calls, as callees are done already.
     let is_pure = |id: FunctionId| known.is_pure.get(id).copied().unwrap_or(false);
-    splice(module, function, &|_, callee, _| !is_pure(callee) || known.inlined.contains(&callee));
+    let has_rule = |id: FunctionId| module.rule(id).is_some();
+    splice(module, function, &|_, callee, _| {
+        !has_rule(callee) && (!is_pure(callee) || known.inlined.contains(&callee))
+    });
     let unstable = unstable_calls(module, function);
-    splice(module, function, &|number, _, _| unstable.contains(&number));
+    splice(module, function, &|number, callee, _| !has_rule(callee) && unstable.contains(&number));
     let pure = analysis::is_pure(module, function, &is_pure);
     known.is_pure.push(pure);
 }

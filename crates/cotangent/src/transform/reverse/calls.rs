@@ -8,29 +8,20 @@ use crate::ir::{Block, Expr, ExprKind, FunctionId, Place, Stmt, StmtKind, Type};
 
 impl Ctx<'_> {
     pub(super) fn call(&mut self, stmt: &Stmt, into: Option<&Place>, callee: FunctionId, args: &[Expr]) -> Pair {
+        if let Some(rule) = self.module.rule(callee) {
+            return self.ruled_call(stmt, into, (callee, rule.kind), args);
+        }
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
         let Some(into) = into.filter(|into| self.is_active_place(into)) else { return pair };
         let Some(shadow) = self.shadow(into) else { return pair };
         let pattern: Vec<Sharing> = args.iter().map(|arg| self.sharing(arg)).collect();
-        let out = &mut pair.reverse;
         if pattern.iter().all(|sharing| *sharing == Sharing::Constant) {
-            if !self.is_first_value(into) {
-                self.clear(&shadow, out);
-            }
+            self.forget(into, &mut pair.reverse);
             return pair;
         }
+        let out = &mut pair.reverse;
         let mut call_args = args.to_vec();
-        // An adjoint that the call adds to must not be the seed itself.
-        let is_first = self.is_first_value(into);
-        let seed = if is_first && matches!(into.ty, Type::Float(_)) {
-            Expr::load(shadow.clone())
-        } else {
-            let local = self.names.add(&mut self.function, "_r", into.ty.clone());
-            out.push(declare(local, Some(Expr::load(shadow.clone()))));
-            self.clear(&shadow, out);
-            Expr::load(Place::local(local, into.ty.clone()))
-        };
-        call_args.push(seed);
+        call_args.push(self.seed_of(into, &shadow, out));
         let mut after = Block::new();
         for (arg, sharing) in args.iter().zip(&pattern) {
             match sharing {
@@ -53,8 +44,19 @@ impl Ctx<'_> {
         pair
     }
 
+    /// The adjoint of what a call computes, and its end: an adjoint that the call adds to must not be the seed itself.
+    pub(super) fn seed_of(&mut self, into: &Place, shadow: &Place, out: &mut Block) -> Expr {
+        if self.is_first_value(into) && matches!(into.ty, Type::Float(_)) {
+            return Expr::load(shadow.clone());
+        }
+        let local = self.names.add(&mut self.function, "_r", into.ty.clone());
+        out.push(declare(local, Some(Expr::load(shadow.clone()))));
+        self.clear(shadow, out);
+        Expr::load(Place::local(local, into.ty.clone()))
+    }
+
     /// How the adjoint of an argument is reached by threads.
-    fn sharing(&mut self, arg: &Expr) -> Sharing {
+    pub(super) fn sharing(&mut self, arg: &Expr) -> Sharing {
         if !arg.ty.is_pointer() {
             let leads_on = analysis::uses_memory(self.module, &arg.ty)
                 && self.objects.reachable(arg).iter().any(|object| self.activity.is_active(object));
@@ -74,7 +76,7 @@ impl Ctx<'_> {
     }
 
     /// A pointer to where the pullback adds the adjoint of an argument that is passed by value.
-    fn argument_adjoint(&mut self, arg: &Expr, out: &mut Block, after: &mut Block) -> Expr {
+    pub(super) fn argument_adjoint(&mut self, arg: &Expr, out: &mut Block, after: &mut Block) -> Expr {
         if let ExprKind::Load(place) = &arg.kind
             && self.objects.of_place(place).iter().all(|object| self.is_private(object))
             && let Some(shadow) = self.shadow(place)

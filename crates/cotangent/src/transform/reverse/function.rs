@@ -316,9 +316,9 @@ pub(super) fn address_taken(function: &Function) -> HashSet<LocalId> {
         let is_call = matches!(stmt.kind, StmtKind::Call { .. });
         let _ = walk::stmt_parts(stmt, &mut |part| {
             match part {
-                walk::Part::Expr(expr) => match &expr.kind {
-                    ExprKind::AddressOf(place) if is_call => place_operands(place, &mut note),
-                    _ => note(expr),
+                walk::Part::Expr(expr) => match address(expr).filter(|_| is_call) {
+                    Some(place) => place_operands(place, &mut note),
+                    None => note(expr),
                 },
                 walk::Part::Place(place) => place_operands(place, &mut note),
                 walk::Part::Block(_) => {}
@@ -327,6 +327,17 @@ pub(super) fn address_taken(function: &Function) -> HashSet<LocalId> {
         });
     });
     found
+}
+
+/// The place that an expression is the address of, whatever it promises not to do through it.
+pub(super) fn address(expr: &Expr) -> Option<&Place> {
+    match &expr.kind {
+        ExprKind::AddressOf(place) => Some(place),
+        ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == expr.ty.pointee() => {
+            address(operand)
+        }
+        _ => None,
+    }
 }
 
 fn place_operands(place: &Place, note: &mut impl FnMut(&Expr)) {

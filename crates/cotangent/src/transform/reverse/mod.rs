@@ -3,7 +3,7 @@
 //! The forward sweep is the function itself, which also keeps what will be needed. The reverse sweep goes through the
 //! statements backwards and adds to adjoints. `block` and `expr` hold the adjoints of statements and expressions,
 //! `stable` and `slice` decide where the values come from that these mention, `loops` turns loops around, `calls` uses
-//! pullbacks, `record` puts what does not fit into variables in global memory.
+//! pullbacks, `ruled` what the user wrote instead of them, `record` puts what does not fit into variables in global memory.
 
 mod block;
 mod calls;
@@ -13,6 +13,7 @@ mod launch;
 mod loops;
 mod order_free;
 mod record;
+mod ruled;
 mod slice;
 mod slots;
 mod stable;
@@ -26,6 +27,7 @@ use super::normalize::{
 };
 use super::privatize::privatize;
 use super::references::references_to_pointers;
+use super::signatures::check_rules;
 use super::simplify::simplify;
 use super::{Analyses, Request};
 use crate::diagnostic::Diagnostic;
@@ -35,10 +37,13 @@ use write::Written;
 
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
+    check_rules(module)?;
+    // What is printed states no rules: the derivative calls what they name.
+    let program = Module { rules: Vec::new(), ..module.clone() };
     let mut inlined = HashSet::new();
     loop {
         let normal = normalize(module, &inlined);
-        let mut pullbacks = Pullbacks { output: module.clone(), analyses: request.analyses, ..Pullbacks::default() };
+        let mut pullbacks = Pullbacks { output: program.clone(), analyses: request.analyses, ..Pullbacks::default() };
         let kind = Kind::Gradient(request.wrt.clone());
         let gradient = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {

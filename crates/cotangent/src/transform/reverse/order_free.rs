@@ -23,9 +23,11 @@ impl Ctx<'_> {
             StmtKind::Assign { place, .. } => is_free &= !self.shadowed(place).iter().any(outlives),
             StmtKind::Accumulate { place, .. } => added.extend(self.shadowed(place)),
             StmtKind::Pop { .. } => is_free = false,
-            StmtKind::Call { args, .. } => args.iter().filter(|arg| arg.ty.is_pointer()).for_each(|arg| {
-                added.extend(self.shadowed_behind(&self.reads(arg)));
-            }),
+            StmtKind::Call { function, args, .. } => {
+                is_free &= !self.may_overwrite(*function);
+                let pointers = args.iter().filter(|arg| arg.ty.is_pointer());
+                pointers.for_each(|arg| added.extend(self.shadowed_behind(&self.reads(arg))));
+            }
             _ => {}
         });
         let _ = walk::visit_block(adjoints, &mut |node| {

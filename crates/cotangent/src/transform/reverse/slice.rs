@@ -71,6 +71,14 @@ impl Ctx<'_> {
     }
 
     fn slice_stmt(&mut self, stmt: &Stmt, needed: &mut Needed, depth: Depth, out: &mut Sliced) -> Option<()> {
+        if let Some(written) = self.written_by_ruled(stmt) {
+            out.forward.push(stmt.clone());
+            return if written.is_disjoint(needed) {
+                Some(())
+            } else {
+                self.record_after(stmt, &written, needed, depth, out)
+            };
+        }
         match &stmt.kind {
             StmtKind::Declare { local, init } => {
                 out.forward.push(stmt.clone());
@@ -283,6 +291,18 @@ impl Ctx<'_> {
             out.slice.push(again);
             return Some(());
         }
+        self.record_after(stmt, &written, needed, depth, out)
+    }
+
+    /// Records what a statement leaves behind that is not repeated.
+    fn record_after(
+        &mut self,
+        stmt: &Stmt,
+        written: &Needed,
+        needed: &mut Needed,
+        depth: Depth,
+        out: &mut Sliced,
+    ) -> Option<()> {
         if depth == Depth::Inside {
             return None;
         }
@@ -428,7 +448,7 @@ impl Ctx<'_> {
     }
 
     /// The thread's own variables that an assignment to a place may change.
-    fn written_locals(&self, place: &Place) -> Needed {
+    pub(super) fn written_locals(&self, place: &Place) -> Needed {
         match own_variable(place) {
             Some(local) => Needed::from([local]),
             None if self.is_primal_place(place) => {

@@ -11,7 +11,7 @@ use super::block::Sweeps;
 use super::expr::constant;
 use super::function::{Ctx, Frame, address_taken, write_counts};
 use super::stable::Kept;
-use super::{Kind, Pullbacks, Sharing, record, slots};
+use super::{Kind, Pullbacks, Sharing, record, ruled, slots};
 use crate::analysis::{self, Base, activity, objects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, NOT_DIFFERENTIABLE};
 use crate::index::{Id, IdVec};
@@ -68,7 +68,7 @@ pub(super) fn write(
         activity: &activity,
         written,
         address_taken: address_taken(primal),
-        write_counts: write_counts(&objects, primal),
+        write_counts: ruled::count_call_writes(&objects, primal, write_counts(&objects, primal)),
         function,
         names,
         shadows: Shadows::default(),

@@ -1,0 +1,349 @@
+//! Calls of functions with a rule of the user's: the reverse sweep calls what the user wrote.
+//!
+//! What the rule is given are values as they were at the call: arguments are kept like all values that the reverse sweep
+//! reads, and variables that pointers lead to are copied. Memory of all threads is not, so a rule that looks at memory
+//! which the function changes is refused. What the rule does not mention is not kept for it.
+
+use std::collections::HashMap;
+
+use super::super::differentiable::carries_float;
+use super::super::locals::{assign, declare, mentions};
+use super::super::normalize::own_variable;
+use super::super::signatures::{VALUE_FIELD, adjoint_type, has_seed, writes_active};
+use super::Sharing;
+use super::function::{Ctx, Pair, address};
+use super::slice::Needed;
+use crate::analysis::{self, Base, Objects};
+use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
+use crate::ir::walk;
+use crate::ir::{
+    Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, RuleKind, Stmt, StmtKind, Type,
+};
+
+/// Adds the writes of functions with rules to the numbers of statements that write each variable.
+pub(super) fn count_call_writes(
+    objects: &Objects<'_>,
+    function: &Function,
+    mut counts: HashMap<LocalId, usize>,
+) -> HashMap<LocalId, usize> {
+    walk::each_stmt(&function.body, &mut |stmt| {
+        if let StmtKind::Call { function, args, .. } = &stmt.kind
+            && objects.module().rule(*function).is_some()
+        {
+            for local in analysis::call_writes(objects, *function, args).iter().filter_map(|object| object.as_local()) {
+                *counts.entry(local).or_insert(0) += 1;
+            }
+        }
+    });
+    counts
+}
+
+/// What a rule does with an adjoint.
+struct AdjointPlace<'a> {
+    rule: &'a Function,
+    adjoint: LocalId,
+    /// Whether it only adds: the function changes nothing.
+    is_pure: bool,
+}
+
+impl Ctx<'_> {
+    /// Both sweeps of a call of a function that has a rule.
+    pub(super) fn ruled_call(
+        &mut self,
+        stmt: &Stmt,
+        into: Option<&Place>,
+        (callee, rule): (FunctionId, RuleKind),
+        args: &[Expr],
+    ) -> Pair {
+        let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        let written = analysis::call_writes(self.objects, callee, args);
+        let writes_active_memory = written.iter().any(|object| self.activity.is_active(object));
+        let active_into = into.filter(|into| self.is_active_place(into));
+        let (target, record) = match rule {
+            RuleKind::Constant => {
+                if writes_active_memory {
+                    self.report(writes_active(self.module, callee, stmt.span));
+                }
+                if let Some(into) = active_into {
+                    self.forget(into, &mut pair.reverse);
+                }
+                return pair;
+            }
+            _ if active_into.is_none() && !writes_active_memory => return pair,
+            RuleKind::Pullback(pullback) => (pullback, None),
+            RuleKind::Split { augmented, reverse } => {
+                if !analysis::call_writes(self.objects, augmented, args).is_subset(&written) {
+                    self.report(writes_more(self.module, callee, augmented, stmt));
+                }
+                let record = self.augmented_call(stmt, into, augmented, args, &mut pair.forward);
+                (reverse, Some(record))
+            }
+        };
+        let (mut out, mut before, mut after) = (Block::new(), Block::new(), Block::new());
+        let rule = &self.module.functions[target];
+        let mut call_args = Vec::new();
+        for (arg, param) in args.iter().zip(&rule.params) {
+            call_args.push(self.rule_argument(rule, *param, arg, &mut before, &mut out));
+        }
+        if let Some(record) = record {
+            let ty = &rule.locals[rule.params[args.len()]].ty;
+            call_args.push(match ty.is_reference() {
+                true => Expr::new(ExprKind::AddressOf(record), ty.clone()),
+                false => Expr::load(record),
+            });
+        }
+        let function = &self.module.functions[callee];
+        if has_seed(self.module, function) {
+            let shadow = active_into.and_then(|into| self.shadow(into));
+            call_args.push(match (active_into, shadow) {
+                (Some(into), Some(shadow)) => self.seed_of(into, &shadow, &mut out),
+                _ => self.zero(&function.result),
+            });
+        }
+        for (arg, param) in args.iter().zip(&function.params) {
+            if !carries_float(self.module, &function.locals[*param].ty) {
+                continue;
+            }
+            let adjoint = rule.params[call_args.len()];
+            let place = AdjointPlace { rule, adjoint, is_pure: written.is_empty() };
+            call_args.push(self.rule_adjoint(arg, &place, &mut out, &mut after));
+        }
+        out.push(Stmt::new(StmtKind::Call { into: None, function: target, args: call_args }).at(stmt.span));
+        out.extend(after);
+        pair.forward.splice(0..0, before);
+        pair.reverse = out;
+        pair
+    }
+
+    /// A value that is overwritten by a constant has no adjoint before.
+    pub(super) fn forget(&mut self, into: &Place, out: &mut Block) {
+        if !self.is_first_value(into)
+            && let Some(shadow) = self.shadow(into)
+        {
+            self.clear(&shadow, out);
+        }
+    }
+
+    /// The call of an augmented function in the forward sweep; where its record is.
+    fn augmented_call(
+        &mut self,
+        stmt: &Stmt,
+        into: Option<&Place>,
+        augmented: FunctionId,
+        args: &[Expr],
+        out: &mut Block,
+    ) -> Place {
+        let ty = self.module.functions[augmented].result.clone();
+        let local = self.names.add(&mut self.function, "_kept", ty.clone());
+        let record = Place::local(local, ty.clone());
+        let call = StmtKind::Call { into: Some(record.clone()), function: augmented, args: args.to_vec() };
+        *out = vec![declare(local, None).at(stmt.span), Stmt::new(call).at(stmt.span)];
+        if let (Some(into), Type::Record(id)) = (into, &ty) {
+            let fields = (0u32..).zip(&self.module.records[*id].fields);
+            for (position, field) in fields.filter(|(_, field)| &*field.name == VALUE_FIELD) {
+                let value = Expr::load(record.clone().field(position, field.ty.clone()));
+                out.push(assign(into.clone(), value).at(stmt.span));
+            }
+        }
+        record
+    }
+
+    /// What a rule is given for an argument of the function.
+    fn rule_argument(
+        &mut self,
+        rule: &Function,
+        param: LocalId,
+        arg: &Expr,
+        before: &mut Block,
+        out: &mut Block,
+    ) -> Expr {
+        let ty = &rule.locals[param].ty;
+        if !mentions(&rule.body, param) {
+            return match ty.pointee() {
+                Some(pointee) if ty.is_reference() => {
+                    let nothing = self.nothing("_unused", pointee, out);
+                    Expr::new(ExprKind::AddressOf(Place::local(nothing, pointee.clone())), ty.clone())
+                }
+                _ => self.zero(ty),
+            };
+        }
+        let variable = match address(arg) {
+            Some(place) => own_variable(place).filter(|local| self.is_register(*local)),
+            None => None,
+        };
+        let reached = self.objects.reachable(arg);
+        let is_stable = reached.iter().all(|object| match object.as_local() {
+            Some(local) => Some(local) == variable || self.write_counts.get(&local).is_none_or(|count| *count < 2),
+            None => !self.is_volatile(object),
+        });
+        if !is_stable {
+            self.report(changed_memory(rule, param, arg));
+        }
+        match (address(arg), variable) {
+            // A part of a variable: settling copies whole variables only.
+            (Some(place), Some(local)) if !matches!(place.kind, PlaceKind::Local(_)) => {
+                let whole = Place::local(local, self.function.locals[local].ty.clone());
+                let name = format!("{}_old", self.base_name(&whole));
+                let copy = self.copy_in_variable(&name, &whole, before);
+                readdressed(arg, copy)
+            }
+            _ => arg.clone(),
+        }
+    }
+
+    /// Where a rule adds the adjoint of an argument. What carries none has a place too, if its size is known.
+    fn rule_adjoint(&mut self, arg: &Expr, adjoint: &AdjointPlace<'_>, out: &mut Block, after: &mut Block) -> Expr {
+        let sharing = self.sharing(arg);
+        if !arg.ty.is_pointer() {
+            return self.value_adjoint(arg, sharing, adjoint.is_pure, out, after);
+        }
+        let ty = adjoint_type(&arg.ty);
+        let is_atomic = adds_atomically(self.module, adjoint.rule, adjoint.adjoint);
+        match (sharing, address(arg)) {
+            (Sharing::Private, _) if is_atomic => {
+                self.report(atomic_on_variable(adjoint, arg));
+                self.zero(&ty)
+            }
+            (Sharing::Private | Sharing::Shared, _) => match self.shadow_pointer(arg) {
+                Some(pointer) => Expr { ty, ..pointer },
+                None => self.zero(&ty),
+            },
+            (Sharing::Constant, Some(place)) if !is_atomic => match own_variable(place) {
+                Some(local) => {
+                    let whole = self.function.locals[local].ty.clone();
+                    let nothing = self.nothing("_d_unused", &whole, out);
+                    Expr::new(ExprKind::AddressOf(moved(place, nothing)), ty)
+                }
+                None => self.zero(&ty),
+            },
+            (Sharing::Constant, _) => self.zero(&ty),
+        }
+    }
+
+    /// The same for an argument that is passed by value.
+    fn value_adjoint(
+        &mut self,
+        arg: &Expr,
+        sharing: Sharing,
+        is_pure: bool,
+        out: &mut Block,
+        after: &mut Block,
+    ) -> Expr {
+        match (sharing, &arg.kind) {
+            (Sharing::Private, _) if is_pure => self.argument_adjoint(arg, out, after),
+            // Not the adjoint itself of a variable, which the rule may be given to overwrite too.
+            (Sharing::Constant | Sharing::Private, _) => {
+                let name = if sharing == Sharing::Private { "_d_arg" } else { "_d_unused" };
+                let adjoint = self.nothing(name, &arg.ty, out);
+                let adjoint = Place::local(adjoint, arg.ty.clone());
+                self.adjoint_of_aggregate(arg, &adjoint, after);
+                Expr::address_of(adjoint)
+            }
+            // A record of pointers: its shadow holds those to adjoints.
+            (Sharing::Shared, ExprKind::Load(place)) => match self.shadow(place) {
+                Some(shadow) => Expr::address_of(shadow),
+                None => self.zero(&adjoint_type(&arg.ty)),
+            },
+            (Sharing::Shared, _) => {
+                let message = "a record of pointers that is no variable has no adjoint to hand on";
+                self.report(Diagnostic::new(RULE_CONFLICT, arg.span, message, "passed here").help("use a variable"));
+                self.zero(&adjoint_type(&arg.ty))
+            }
+        }
+    }
+
+    /// A variable that nobody reads.
+    fn nothing(&mut self, name: &str, ty: &Type, out: &mut Block) -> LocalId {
+        let local = self.names.add(&mut self.function, name, ty.clone());
+        out.push(self.declare_zero(local));
+        local
+    }
+
+    /// The variables that a call writes which cannot be repeated; none if the call can be, or is none.
+    pub(super) fn written_by_ruled(&self, stmt: &Stmt) -> Option<Needed> {
+        let StmtKind::Call { into, function, args } = &stmt.kind else { return None };
+        let is_users = |id: &FunctionId| {
+            self.module.rules.iter().any(|rule| rule.function == *id || rule.kind.functions().contains(id))
+        };
+        if !is_users(function) || is_pure(self.module, *function) {
+            return None;
+        }
+        let written = analysis::call_writes(self.objects, *function, args);
+        let mut found: Needed = written.iter().filter_map(|object| object.as_local()).collect();
+        into.iter().for_each(|into| found.extend(self.written_locals(into)));
+        Some(found)
+    }
+
+    /// Whether what the user wrote for a function may do more than add to adjoints: the function overwrites memory.
+    pub(super) fn may_overwrite(&self, derivative: FunctionId) -> bool {
+        let about = self.module.rules.iter().filter(|rule| rule.kind.functions().contains(&derivative));
+        about.into_iter().any(|rule| analysis::effects(self.module, rule.function) != analysis::Effects::default())
+    }
+}
+
+/// Whether a function does nothing but compute its result.
+fn is_pure(module: &Module, id: FunctionId) -> bool {
+    analysis::is_pure(module, &module.functions[id], &|callee| is_pure(module, callee))
+}
+
+/// Whether a rule may add atomically to what one of its parameters leads to, which a thread's own variables cannot be.
+fn adds_atomically(module: &Module, rule: &Function, param: LocalId) -> bool {
+    let objects = analysis::objects(module, rule);
+    let mut found = false;
+    walk::each_stmt(&rule.body, &mut |stmt| {
+        if let StmtKind::Atomic { place, .. } = &stmt.kind {
+            found |= objects.of_place(place).iter().any(|object| match object.base {
+                Base::Local(local) => local == param,
+                Base::Unknown => true,
+                Base::Global(_) => false,
+            });
+        }
+    });
+    found
+}
+
+/// The same address in another variable of the same type, promises included.
+fn readdressed(arg: &Expr, to: LocalId) -> Expr {
+    let kind = match &arg.kind {
+        ExprKind::AddressOf(place) => ExprKind::AddressOf(moved(place, to)),
+        ExprKind::Cast(operand) => ExprKind::Cast(Box::new(readdressed(operand, to))),
+        other => other.clone(),
+    };
+    Expr { kind, ty: arg.ty.clone(), span: arg.span }
+}
+
+/// The same part of another variable of the same type.
+fn moved(place: &Place, to: LocalId) -> Place {
+    let kind = match &place.kind {
+        PlaceKind::Local(_) => PlaceKind::Local(to),
+        PlaceKind::Field(base, position) => PlaceKind::Field(Box::new(moved(base, to)), *position),
+        PlaceKind::Index(base, index) => PlaceKind::Index(Box::new(moved(base, to)), index.clone()),
+        PlaceKind::Global(_) | PlaceKind::Element(..) => place.kind.clone(),
+    };
+    Place { kind, ty: place.ty.clone(), span: place.span }
+}
+
+fn changed_memory(rule: &Function, param: LocalId, arg: &Expr) -> Diagnostic {
+    let message = format!(
+        "`{}` looks at what `{}` points to, and that changes before the reverse sweep",
+        rule.name,
+        rule.local_name(param)
+    );
+    Diagnostic::new(CANNOT_RECORD, arg.span, message, "points to memory that is written in this function").help(
+        "pass the values themselves, or state the rule by COTANGENT_RULE, whose record keeps what its reverse needs",
+    )
+}
+
+fn atomic_on_variable(adjoint: &AdjointPlace<'_>, arg: &Expr) -> Diagnostic {
+    let AdjointPlace { rule, adjoint, .. } = adjoint;
+    let message = format!("`{}` adds atomically to `{}`", rule.name, rule.local_name(*adjoint));
+    Diagnostic::new(RULE_CONFLICT, arg.span, message, "a variable of the thread, to which a GPU cannot add atomically")
+        .help("call another function here, whose pullback adds by `+=`: a copy, or an instantiation of a template")
+}
+
+fn writes_more(module: &Module, function: FunctionId, augmented: FunctionId, stmt: &Stmt) -> Diagnostic {
+    let [function, augmented] = [function, augmented].map(|id| &module.functions[id].name);
+    let message = format!("`{augmented}` writes to memory that `{function}` does not write to");
+    Diagnostic::new(RULE_CONFLICT, stmt.span, message, "called here")
+        .help("let it do what the function does, and return the rest in its record")
+}
