@@ -12,10 +12,13 @@ impl Ctx<'_> {
         let Some(into) = into.filter(|into| self.is_active_place(into)) else { return pair };
         let Some(shadow) = self.shadow(into) else { return pair };
         let pattern: Vec<Sharing> = args.iter().map(|arg| self.sharing(arg)).collect();
+        let out = &mut pair.reverse;
         if pattern.iter().all(|sharing| *sharing == Sharing::Constant) {
+            if !self.is_first_value(into) {
+                self.clear(&shadow, out);
+            }
             return pair;
         }
-        let out = &mut pair.reverse;
         let mut call_args = args.to_vec();
         // An adjoint that the call adds to must not be the seed itself.
         let is_first = self.is_first_value(into);

@@ -11,6 +11,7 @@ mod expr;
 mod function;
 mod launch;
 mod loops;
+mod order_free;
 mod record;
 mod slice;
 mod slots;
@@ -20,7 +21,9 @@ mod write;
 use std::collections::{HashMap, HashSet};
 
 use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
-use super::normalize::{Inlining, inline_calls, loops_without_numbers, remove_jumps};
+use super::normalize::{
+    Inlining, counted_loops, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
+};
 use super::privatize::privatize;
 use super::references::references_to_pointers;
 use super::simplify::simplify;
@@ -61,6 +64,8 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
         remove_jumps(module, &mut function);
         loops_without_numbers(module, &mut function);
         inline_calls(&normal, &mut known, &mut function);
+        pointers_to_indices(&normal, &mut function);
+        counted_loops(&mut function);
         normal.functions[id] = function;
     }
     normal
