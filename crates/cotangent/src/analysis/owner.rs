@@ -64,7 +64,8 @@ fn tells(location: &Location, sites: &Sites<'_>, adjoints: &[AdjointParam]) -> b
 /// store's index `e`, then two threads that add to one element have stored to one, and are the same thread.
 ///
 /// It determines `e` if it is `s*b + o`, with one `s` for all additions, offsets that differ by less than `s`, and a
-/// base `b` that determines `e`: see `bases`. If `e` does not vary at all, then only one thread makes the store, and
+/// base `b` that determines `e`: see `bases`. Or it is `b + s*q`, with `0 <= b < s` wherever one of the additions runs
+/// and any `q`: then `b` is the index modulo `s`. If `e` does not vary at all, then only one thread makes the store, and
 /// the index does not matter.
 pub fn is_owned(values: &Values<'_>, sites: &[&Site<'_>], facts: &[Fact], threads: Threads) -> bool {
     facts.iter().filter(|fact| fact.threads >= threads).any(|fact| {
@@ -77,7 +78,13 @@ pub fn is_owned(values: &Values<'_>, sites: &[&Site<'_>], facts: &[Fact], thread
         let bases: Vec<_> = indices.iter().map(|index| bases(values, index, fact.threads)).collect();
         let ways = bases.iter().map(Vec::len).min().unwrap_or(0);
         (0..ways).any(|way| {
-            let parts = sites.iter().zip(&bases).map(|(site, bases)| stride(values, site, &bases[way], fact.threads));
+            let each = || sites.iter().zip(&bases).map(|(site, bases)| (*site, &bases[way]));
+            let columns: Vec<_> = each().map(|(site, base)| columns(values, site, base, fact.threads)).collect();
+            let is_column = |extent: &Polynomial| columns.iter().all(|found| found.contains(extent));
+            if columns.first().is_some_and(|first| first.iter().any(is_column)) {
+                return true;
+            }
+            let parts = each().map(|(site, base)| stride(values, site, base, fact.threads));
             let Some(parts) = parts.collect::<Option<Vec<_>>>() else { return false };
             let (strides, offsets): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
             strides.windows(2).all(|pair| pair[0] == pair[1])
@@ -106,6 +113,21 @@ fn stride(
         return None;
     }
     Some((stride, values.offset_bounds(&offset, &site.frames, threads)?))
+}
+
+/// The extents `s` for which an index is `b + s*q` over a base `b`, and `0 <= b < s` holds where it is used.
+fn columns(values: &Values<'_>, site: &Site<'_>, base: &Polynomial, threads: Threads) -> Vec<Polynomial> {
+    let Some(rest) = site.location.as_ref().and_then(|location| location.index.plus(-1, base)) else {
+        return Vec::new();
+    };
+    let is_extent = |extent: &Polynomial| {
+        let divided = rest.divided(extent).is_some_and(|(_, remainder)| remainder.as_constant() == Some(0));
+        (divided || rest.as_constant() == Some(0)) && !values.varies(extent, threads)
+    };
+    if !values.is_natural(base, &site.frames) {
+        return Vec::new();
+    }
+    values.upper_bounds(base, &site.frames).into_iter().filter(is_extent).collect()
 }
 
 /// Values that determine an index: two threads, or two iterations, in which one of them is equal have equal indices.

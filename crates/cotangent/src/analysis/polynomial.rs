@@ -81,9 +81,12 @@ impl Polynomial {
     }
 
     /// Quotient and remainder: `self = quotient * divisor + remainder`, always. They are those that a reader would
-    /// give where the divisor's first term divides in one way only.
+    /// give where the divisor's longest product, or the last of them, divides in one way only.
     pub fn divided(&self, divisor: &Polynomial) -> Option<(Polynomial, Polynomial)> {
-        let (lead, lead_factor) = divisor.terms().filter(|(product, _)| !product.is_empty()).last()?;
+        let (lead, lead_factor) = divisor
+            .terms()
+            .filter(|(product, _)| !product.is_empty())
+            .max_by_key(|(product, _)| (product.len(), *product))?;
         let mut quotient = Polynomial { bits: self.bits, terms: BTreeMap::new() };
         for (product, factor) in self.terms() {
             if factor % lead_factor == 0
@@ -148,6 +151,17 @@ mod tests {
             }
             result
         })
+    }
+
+    #[test]
+    fn a_factor_that_is_in_several_terms_divides_once() {
+        // b*k + b - a, divided by itself and times m.
+        let [a, b, k, m] = [0, 1, 2, 3].map(|id| Polynomial::atom(AtomId(id), 32));
+        let divisor = b.times(&k).unwrap().plus(1, &b).unwrap().plus(-1, &a).unwrap();
+        let (quotient, remainder) = divisor.divided(&divisor).unwrap();
+        assert_eq!((quotient.as_constant(), remainder.as_constant()), (Some(1), Some(0)));
+        let (quotient, remainder) = divisor.times(&m).unwrap().divided(&divisor).unwrap();
+        assert_eq!((quotient, remainder.as_constant()), (m, Some(0)));
     }
 
     proptest! {

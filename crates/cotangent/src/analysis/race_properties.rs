@@ -11,8 +11,8 @@ use crate::ir::text;
 /// What an index is made of, and the statement's guard and loop.
 #[derive(Clone, Debug)]
 struct Access {
-    /// Factors of `i`, `threadIdx.y`, the counter `k`, `n`, `i * m` and 1.
-    factors: [i64; 6],
+    /// Factors of `i`, `threadIdx.y`, the counter `k`, `n`, `i * m`, `k * n` and 1.
+    factors: [i64; 7],
     wrapping: Wrapping,
     guard: usize,
     /// None, or which of the loops.
@@ -53,7 +53,7 @@ struct Launch {
 
 impl Access {
     fn text(&self, array: &str, operator: &str) -> String {
-        let atoms = ["i", "(threadIdx.y as int)", "k", "n", "(i * m)", "1"];
+        let atoms = ["i", "(threadIdx.y as int)", "k", "n", "(i * m)", "(k * n)", "1"];
         let term = |(factor, atom): (&i64, &str)| format!("({factor} * {atom})");
         let terms: Vec<_> = self.factors.iter().zip(atoms).filter(|(factor, _)| **factor != 0).map(term).collect();
         let sum = terms.into_iter().reduce(|sum, term| format!("({sum} + {term})")).unwrap_or("0".to_owned());
@@ -82,7 +82,8 @@ impl Access {
             _ => (i..n).step_by(stride).collect(),
         };
         let index = |k: i64| {
-            let sum: i64 = self.factors.iter().zip([i, y, k, n, i * m, 1]).map(|(factor, atom)| factor * atom).sum();
+            let sum: i64 =
+                self.factors.iter().zip([i, y, k, n, i * m, k * n, 1]).map(|(factor, atom)| factor * atom).sum();
             match self.wrapping {
                 Wrapping::Nothing => sum,
                 Wrapping::Half => sum / 2,
@@ -118,7 +119,15 @@ fn launches() -> impl Iterator<Item = Launch> {
 
 fn accesses() -> impl Strategy<Value = Access> {
     let factor = || prop_oneof![3 => Just(0i64), 3 => Just(1i64), 1 => -2i64..=3];
-    let factors = [factor().boxed(), rare().boxed(), rare().boxed(), rare().boxed(), rare().boxed(), factor().boxed()];
+    let factors = [
+        factor().boxed(),
+        rare().boxed(),
+        rare().boxed(),
+        rare().boxed(),
+        rare().boxed(),
+        rare().boxed(),
+        factor().boxed(),
+    ];
     let wrapping = prop_oneof![6 => Just(Wrapping::Nothing), 1 => Just(Wrapping::Half), 1 => Just(Wrapping::Gather)];
     (factors, wrapping, 0..GUARDS.len(), 0..HEADS.len()).prop_map(|(factors, wrapping, guard, head)| Access {
         factors,

@@ -152,6 +152,18 @@ fn grid_strides_are_matched() {
         for k: unsigned int = ((0u < u) ? ((((u - 0u) - 1u) / 1u) + 1u) : 0u); k > 0u; k -= 1u {
           let e: unsigned int = (k - 1u); d_x[(e + u)] += 1.0f; }";
     assert_eq!(kernel(unsigned), "p");
+    // Under no names: the stride is a factor of two terms.
+    let [from, by] = ["(((blockIdx.x * blockDim.x) + threadIdx.x) as int)", "((blockDim.x * gridDim.x) as int)"];
+    let unnamed = |factor: &str| {
+        let count = format!("(({from} < n) ? ((((n - {from}) - 1) / {by}) + 1) : 0)");
+        let element = format!("let e: int = ({from} + ((k - 1) * {factor}));");
+        format!(
+            "for j: int = {from}; j < n; j += {by} {{ y[j] = x[j]; }}
+             for k: int = {count}; k > 0; k -= 1 {{ {element} d_x[e] += 1.0f; }}"
+        )
+    };
+    assert_eq!(kernel(&unnamed(by)), "p");
+    assert_eq!(kernel(&unnamed("(blockDim.x as int)")), "a");
     let same = "for k: int = i; k < n; k += s { d_x[k] += 1.0f; d_y[k] += 1.0f; }";
     assert_eq!(kernel(&format!("{stride} {forward} {same}")), "pp");
     let other = "for k: int = i; k < n; k += 1 { d_x[k] += 1.0f; }";
@@ -169,6 +181,41 @@ fn rows_of_an_owner_are_owned() {
     assert_eq!(kernel("y[i] = x[i]; for k: int = 7; k >= 0; k -= 1 { d_x[((i * 8) + k)] += 1.0f; }"), "p");
     // A column is every thread's.
     assert_eq!(kernel("y[i] = x[i]; for k: int = 0; k < m; k += 1 { d_x[k] += 1.0f; }"), "a");
+}
+
+#[test]
+fn columns_of_an_owner_are_owned() {
+    let column = |guard: &str, index: &str| {
+        let head = "for k: int = 0; k < m; k += 1";
+        format!("if {guard} {{ y[i] = x[i]; {head} {{ d_x[{index}] += 1.0f; }} }}")
+    };
+    assert_eq!(kernel(&column("(i < n)", "((k * n) + i)")), "p");
+    // Any plane, however it is found.
+    assert_eq!(kernel(&column("(i < n)", "((idx[k] * n) + i)")), "p");
+    // Planes that are closer together than the columns reach.
+    assert_eq!(kernel(&column("(i < n)", "((k * m) + i)")), "a");
+    assert_eq!(kernel(&column("(i <= n)", "((k * n) + i)")), "a");
+    assert_eq!(kernel(&column("true", "((k * n) + i)")), "a");
+    assert_eq!(kernel(&column("(i < n)", "(((k * n) + i) + k)")), "a");
+    // All additions must be in such planes.
+    let two = |index: &str| format!("if (i < n) {{ y[i] = x[i]; d_x[((m * n) + i)] += 1.0f; d_x[{index}] += 1.0f; }}");
+    assert_eq!(kernel(&two("i")), "pp");
+    assert_eq!(kernel(&two("((i + n) + n)")), "pp");
+    assert_eq!(kernel(&two("(i + 1)")), "aa");
+    assert_eq!(kernel(&two("(i + m)")), "aa");
+    // Of an index that may be negative, a branch must say that it is not.
+    let negative = |guard: &str| {
+        format!("let j: int = (i - 4); if {guard} {{ y[j] = x[i]; d_x[((m * n) + j)] += 1.0f; d_x[j] += 1.0f; }}")
+    };
+    assert_eq!(kernel(&negative("(j < n)")), "aa");
+    let loaded = |guard: &str| {
+        format!("let j: int = idx[i]; if {guard} {{ y[j] = x[i]; d_x[((m * n) + j)] += 1.0f; d_x[j] += 1.0f; }}")
+    };
+    assert_eq!(kernel(&loaded("(j < n)")), "aa");
+    assert_eq!(kernel(&loaded("((j >= 0) && (j < n))")), "pp");
+    assert_eq!(kernel(&loaded("((j >= -1) && (j < n))")), "aa");
+    // The bound is another one for each thread.
+    assert_eq!(kernel("if (i < idx[i]) { y[i] = x[i]; d_x[i] += 1.0f; d_x[(i + idx[i])] += 1.0f; }"), "aa");
 }
 
 #[test]

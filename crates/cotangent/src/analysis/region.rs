@@ -1,7 +1,7 @@
 //! When a statement runs: the branches and loops around it, and when one statement runs only if another does.
 
 use super::affine::{Atom, Counterpart, INDEX_BITS, Operation, Values};
-use super::polynomial::Polynomial;
+use super::polynomial::{AtomId, Polynomial};
 use crate::ir::{BinaryOp, Expr, ExprKind, For, IntKind, LocalId, Place, PlaceKind, Type, UnaryOp};
 
 /// What stands around a statement.
@@ -147,6 +147,50 @@ impl Values<'_> {
         let (op, is_exchanged) = if is_true { positive } else { negative };
         let (left, right) = if is_exchanged { (right, left) } else { (left, right) };
         Some(Condition::Compare { op, is_signed: kind.is_signed(), left, right })
+    }
+
+    /// What an index is less than, by the branches around it.
+    pub(super) fn upper_bounds(&self, index: &Polynomial, frames: &[Frame]) -> Vec<Polynomial> {
+        let bound = |condition: &Condition| match condition {
+            Condition::Compare { op: Comparison::Less, is_signed, left, right } => {
+                (self.as_index(left, *is_signed) == *index).then(|| self.as_index(right, *is_signed))
+            }
+            Condition::Compare { .. } | Condition::Truth { .. } => None,
+        };
+        known_conditions(frames).filter_map(bound).collect()
+    }
+
+    /// Whether an index is not negative: it was unsigned, or counts the threads of a launch, or a branch around it says
+    /// so.
+    ///
+    /// *The premise on coordinates*: sums of products of coordinates and extents, such as
+    /// `blockIdx.x * blockDim.x + threadIdx.x`, do not wrap, nor when they become signed.
+    pub(super) fn is_natural(&self, index: &Polynomial, frames: &[Frame]) -> bool {
+        let mut terms = index.terms();
+        let by_form = match (terms.next(), terms.next()) {
+            (Some((&[atom], 1)), None) => match self.atom_of(atom) {
+                Atom::Widened { is_signed, value } => !is_signed || self.counts_threads(&value),
+                Atom::Variable(_) | Atom::Builtin(_) | Atom::Operation { .. } | Atom::Loaded { .. } => false,
+            },
+            (_, _) => false,
+        };
+        let says = |condition: &Condition| match condition {
+            Condition::Compare { op: Comparison::LessEqual, is_signed: true, left, right } => {
+                left.as_constant() == Some(0) && self.as_index(right, true) == *index
+            }
+            Condition::Compare { .. } | Condition::Truth { .. } => false,
+        };
+        by_form || known_conditions(frames).any(says)
+    }
+
+    fn counts_threads(&self, value: &Polynomial) -> bool {
+        let is_builtin = |atom: &AtomId| matches!(self.atom_of(*atom), Atom::Builtin(_));
+        value.terms().all(|(product, factor)| factor == 1 && !product.is_empty() && product.iter().all(is_builtin))
+    }
+
+    /// A value that is compared, as an index.
+    fn as_index(&self, value: &Polynomial, is_signed: bool) -> Polynomial {
+        if value.bits == INDEX_BITS { value.clone() } else { self.widen(value.clone(), is_signed, INDEX_BITS) }
     }
 
     /// The values of a loop's counter, if its head says and does not change.
@@ -364,6 +408,15 @@ impl Values<'_> {
         let last = up.from.plus(1, &count.plus(-1, &one)?.times(&up.by)?)?;
         Some(last == down.from)
     }
+}
+
+/// The conditions of all branches around a statement that are known.
+fn known_conditions(frames: &[Frame]) -> impl Iterator<Item = &Condition> {
+    let conditions = frames.iter().flat_map(|frame| match frame {
+        Frame::Branch { conditions, .. } => conditions.as_slice(),
+        Frame::Count { .. } | Frame::Other { .. } => &[],
+    });
+    conditions.flatten()
 }
 
 /// The least and the greatest value of a signed counter that goes on by one, up or down.

@@ -205,10 +205,10 @@ impl Ctx<'_> {
         self.objects.of_place(place).iter().all(|object| self.is_private(object))
     }
 
-    /// Whether an object is the thread's own.
+    /// Whether an object is the thread's own, and its adjoint too.
     pub(super) fn is_private(&self, object: &Object) -> bool {
         match object.base {
-            Base::Local(_) => object.path.is_empty(),
+            Base::Local(local) => object.path.is_empty() && !self.shared_values.contains(&local),
             Base::Global(_) | Base::Unknown => false,
         }
     }

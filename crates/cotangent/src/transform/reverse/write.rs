@@ -78,6 +78,7 @@ pub(super) fn write(
         diagnostics: Vec::new(),
         uses_record: false,
         is_kernel: primal.space == Space::Kernel,
+        shared_values: BTreeSet::new(),
     };
     ctx.check_named(&named);
     ctx.check_bits();
@@ -198,6 +199,7 @@ impl Ctx<'_> {
             let is_written = self.write_counts.contains_key(param);
             if uses_memory(self.module, &variable.ty) || (!self.is_kernel && !is_written) {
                 self.shadows.insert(*param, total);
+                self.shared_values.extend(is_shared.then_some(*param));
                 continue;
             }
             let name = format!("{}_sum", shadow_name(&variable.name));
