@@ -18,6 +18,6 @@ pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};
 pub use differentiable::differentiable_parameters;
 pub use forward::forward;
 pub use privatize::privatize;
-pub use request::{Analyses, Request};
+pub use request::{Analyses, Form, Request};
 pub use reverse::reverse;
 pub use shadow::{Shadows, shadow_name, shadow_type};

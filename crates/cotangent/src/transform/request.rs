@@ -13,6 +13,21 @@ pub struct Request {
     pub wrt: Vec<LocalId>,
     /// What the derivative may rest on.
     pub analyses: Analyses,
+    /// In how many functions reverse mode is written.
+    pub form: Form,
+}
+
+/// In how many functions reverse mode is written.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub enum Form {
+    /// Both sweeps in one.
+    #[default]
+    Joint,
+    /// One for each, for a reverse sweep that runs later than the forward sweep.
+    Split {
+        /// Parameters that lead to memory which may change between the two.
+        saved: Vec<LocalId>,
+    },
 }
 
 /// What a derivative may rest on.
@@ -29,7 +44,7 @@ pub enum Analyses {
 impl Request {
     /// The request for these parameters.
     pub fn of(function: FunctionId, wrt: Vec<LocalId>) -> Request {
-        Request { function, wrt, analyses: Analyses::On }
+        Request { function, wrt, analyses: Analyses::On, form: Form::Joint }
     }
 
     /// The same request, with proofs or without.

@@ -1,85 +1,150 @@
-//! The host function that launches a gradient which records: it counts, allocates the record, launches and frees.
+//! The host functions around derivatives that record: one gives the size of the record of a launch, one does everything.
 
 use crate::ir::build::FunctionBuilder;
 use crate::ir::{
-    BinaryOp, Expr, ExprKind, Field, FunctionId, Launch, Module, Place, PointerType, Record, Space, StmtKind, Type,
+    BinaryOp, Expr, ExprKind, Field, Function, FunctionId, Launch, Module, Place, PointerType, Record, Space, StmtKind,
+    Type,
 };
 use crate::source::Span;
 
-/// Appends `NAME_launch(grid, block, shared, stream, arguments…)` for a kernel and the kernel that counts its slots.
-pub(super) fn add_launcher(module: &mut Module, kernel: FunctionId, slots: FunctionId) -> FunctionId {
+/// How many slots of the record a thread needs.
+#[derive(Clone, Copy)]
+pub(super) enum Slots {
+    /// Always so many.
+    Fixed(usize),
+    /// What this kernel counts.
+    Counted(FunctionId),
+}
+
+/// Appends `NAME_bytes(grid, block, shared, stream, arguments…)`: the size of the record that a launch of `NAME` needs.
+pub(super) fn add_bytes(module: &mut Module, kernel: FunctionId, primal_params: usize, slots: Slots) -> FunctionId {
+    let dim3 = dim3(module);
+    let kernel = module.functions[kernel].clone();
+    let name = format!("{}_bytes", kernel.name);
+    let mut builder = FunctionBuilder::new(module, &name, Space::Host, Type::SIZE);
+    let launch = Configuration::params(&mut builder, dim3);
+    let args = own_params(&mut builder, &kernel, primal_params);
+    let count = match slots {
+        Slots::Fixed(count) => Expr::new(ExprKind::Int(count as i128), Type::SIZE),
+        Slots::Counted(counting) => counted(&mut builder, &launch, counting, args),
+    };
+    let word = record_type(&kernel).pointee().cloned().unwrap_or(Type::DOUBLE);
+    let word = Expr::new(ExprKind::SizeOf(word), Type::SIZE);
+    let extents = launch.extents(&launch.grid).into_iter().chain(launch.extents(&launch.block));
+    let bytes = extents.fold(Expr::binary(BinaryOp::Multiply, word, count), |size, extent| {
+        Expr::binary(BinaryOp::Multiply, size, Expr::cast(extent, Type::SIZE))
+    });
+    builder.push(StmtKind::Return(Some(bytes)));
+    let function = builder.finish();
+    module.functions.push(function)
+}
+
+/// Appends `NAME_launch(grid, block, shared, stream, arguments…)`, which allocates the record, launches and frees.
+pub(super) fn add_launcher(
+    module: &mut Module,
+    kernel: FunctionId,
+    primal_params: usize,
+    bytes: FunctionId,
+) -> FunctionId {
     let dim3 = dim3(module);
     let gradient = module.functions[kernel].clone();
     let name = format!("{}_launch", gradient.name);
     let mut builder = FunctionBuilder::new(module, &name, Space::Host, Type::Void);
-    let grid = builder.param("grid", dim3.clone());
-    let block = builder.param("block", dim3);
-    let shared = builder.param("shared", Type::SIZE);
-    let stream = builder.param("stream", Type::pointer(Type::Opaque("CUstream_st".into())));
-    let (record_param, own) = gradient.params.split_last().map_or((None, &[][..]), |(last, own)| (Some(*last), own));
-    let args: Vec<Expr> = own
-        .iter()
-        .map(|param| {
-            let local = &gradient.locals[*param];
-            Expr::load(builder.param(&local.name, local.ty.clone()))
-        })
-        .collect();
-    let record_type = record_param.map_or(Type::pointer(Type::DOUBLE), |param| gradient.locals[param].ty.clone());
-    let extents = |place: &Place| [0, 1, 2].map(|axis| Expr::load(place.clone().field(axis, Type::UINT)));
+    let launch = Configuration::params(&mut builder, dim3);
+    let args = own_params(&mut builder, &gradient, gradient.params.len().saturating_sub(1));
+    let size = builder.declare("_bytes", Type::SIZE, None);
+    let configuration = [&launch.grid, &launch.block, &launch.shared, &launch.stream];
+    let mut size_args: Vec<Expr> = configuration.into_iter().cloned().map(Expr::load).collect();
+    size_args.extend(args.iter().take(primal_params).cloned());
+    builder.push(StmtKind::Call { into: Some(size.clone()), function: bytes, args: size_args });
+    let record_type = record_type(&gradient);
+    let null = Expr::new(ExprKind::Null, record_type.clone());
+    let record = builder.declare("_record", record_type, Some(null));
+    runtime(&mut builder, "cudaMalloc", vec![Expr::address_of(record.clone()), Expr::load(size)]);
+    let mut all = args;
+    all.push(Expr::load(record.clone()));
+    builder.push(launch.of(kernel, all));
+    runtime(&mut builder, "cudaStreamSynchronize", vec![Expr::load(launch.stream)]);
+    runtime(&mut builder, "cudaFree", vec![as_void(Expr::load(record), false)]);
+    let function = builder.finish();
+    module.functions.push(function)
+}
 
-    let counter_type = Type::pointer(Type::UINT);
-    let counter = builder.declare("_counter", counter_type.clone(), Some(Expr::new(ExprKind::Null, counter_type)));
-    let slots_needed = builder.declare("_slots", Type::UINT, Some(Expr::new(ExprKind::Int(0), Type::UINT)));
-    let bytes = Expr::new(ExprKind::SizeOf(Type::UINT), Type::SIZE);
-    runtime(&mut builder, "cudaMalloc", vec![Expr::address_of(counter.clone()), bytes.clone()]);
-    let zero = Expr::int(0);
-    let stream_value = Expr::load(stream);
-    let at_counter = as_void(Expr::load(counter.clone()), false);
-    runtime(&mut builder, "cudaMemsetAsync", vec![at_counter, zero, bytes.clone(), stream_value.clone()]);
-    let primal = module.functions[slots].params.len().saturating_sub(1);
-    let mut count_args = args[..primal.min(args.len())].to_vec();
-    count_args.push(Expr::load(counter.clone()));
-    let launch = |kernel, args| {
+/// The parameters that every launch has.
+struct Configuration {
+    grid: Place,
+    block: Place,
+    shared: Place,
+    stream: Place,
+}
+
+impl Configuration {
+    fn params(builder: &mut FunctionBuilder<'_>, dim3: Type) -> Configuration {
+        Configuration {
+            grid: builder.param("grid", dim3.clone()),
+            block: builder.param("block", dim3),
+            shared: builder.param("shared", Type::SIZE),
+            stream: builder.param("stream", Type::pointer(Type::Opaque("CUstream_st".into()))),
+        }
+    }
+
+    fn extents(&self, place: &Place) -> [Expr; 3] {
+        [0, 1, 2].map(|axis| Expr::load(place.clone().field(axis, Type::UINT)))
+    }
+
+    fn of(&self, kernel: FunctionId, args: Vec<Expr>) -> StmtKind {
         StmtKind::Launch(Box::new(Launch {
             kernel,
-            grid: extents(&grid),
-            block: extents(&block),
-            shared: Some(Expr::load(shared.clone())),
-            stream: Some(stream_value.clone()),
+            grid: self.extents(&self.grid),
+            block: self.extents(&self.block),
+            shared: Some(Expr::load(self.shared.clone())),
+            stream: Some(Expr::load(self.stream.clone())),
             args,
         }))
-    };
-    builder.push(launch(slots, count_args));
+    }
+}
+
+/// The first parameters of a kernel as parameters of the host function too.
+fn own_params(builder: &mut FunctionBuilder<'_>, kernel: &Function, count: usize) -> Vec<Expr> {
+    let own = kernel.params.iter().take(count).map(|param| &kernel.locals[*param]);
+    own.map(|local| Expr::load(builder.param(&local.name, local.ty.clone()))).collect()
+}
+
+/// The type of the last parameter.
+fn record_type(kernel: &Function) -> Type {
+    kernel.params.last().map_or(Type::pointer(Type::DOUBLE), |param| kernel.locals[*param].ty.clone())
+}
+
+/// Launches the kernel that counts, and brings back the most that a thread needs.
+fn counted(
+    builder: &mut FunctionBuilder<'_>,
+    launch: &Configuration,
+    counting: FunctionId,
+    mut args: Vec<Expr>,
+) -> Expr {
+    let counter_type = Type::pointer(Type::UINT);
+    let null = Expr::new(ExprKind::Null, counter_type.clone());
+    let counter = builder.declare("_counter", counter_type, Some(null));
+    let slots = builder.declare("_slots", Type::UINT, Some(Expr::new(ExprKind::Int(0), Type::UINT)));
+    let bytes = Expr::new(ExprKind::SizeOf(Type::UINT), Type::SIZE);
+    let stream = Expr::load(launch.stream.clone());
+    runtime(builder, "cudaMalloc", vec![Expr::address_of(counter.clone()), bytes.clone()]);
+    let at_counter = as_void(Expr::load(counter.clone()), false);
+    runtime(builder, "cudaMemsetAsync", vec![at_counter, Expr::int(0), bytes.clone(), stream.clone()]);
+    args.push(Expr::load(counter.clone()));
+    builder.push(launch.of(counting, args));
     let device_to_host = Expr::cast(Expr::int(2), Type::Opaque("cudaMemcpyKind".into()));
     let copied = vec![
-        as_void(Expr::address_of(slots_needed.clone()), false),
+        as_void(Expr::address_of(slots.clone()), false),
         as_void(Expr::load(counter.clone()), true),
         bytes,
         device_to_host,
-        stream_value.clone(),
+        stream.clone(),
     ];
-    runtime(&mut builder, "cudaMemcpyAsync", copied);
-    runtime(&mut builder, "cudaStreamSynchronize", vec![stream_value.clone()]);
-    let null = Expr::new(ExprKind::Null, record_type.clone());
-    let record = builder.declare("_record", record_type.clone(), Some(null));
-    let word = record_type.pointee().cloned().unwrap_or(Type::DOUBLE);
-    let size = extents(&grid).into_iter().chain(extents(&block)).fold(
-        Expr::binary(
-            BinaryOp::Multiply,
-            Expr::new(ExprKind::SizeOf(word), Type::SIZE),
-            Expr::cast(Expr::load(slots_needed), Type::SIZE),
-        ),
-        |size, extent| Expr::binary(BinaryOp::Multiply, size, Expr::cast(extent, Type::SIZE)),
-    );
-    runtime(&mut builder, "cudaMalloc", vec![Expr::address_of(record.clone()), size]);
-    let mut all = args;
-    all.push(Expr::load(record.clone()));
-    builder.push(launch(kernel, all));
-    runtime(&mut builder, "cudaStreamSynchronize", vec![stream_value]);
-    runtime(&mut builder, "cudaFree", vec![as_void(Expr::load(record), false)]);
-    runtime(&mut builder, "cudaFree", vec![as_void(Expr::load(counter), false)]);
-    let function = builder.finish();
-    module.functions.push(function)
+    runtime(builder, "cudaMemcpyAsync", copied);
+    runtime(builder, "cudaStreamSynchronize", vec![stream]);
+    runtime(builder, "cudaFree", vec![as_void(Expr::load(counter), false)]);
+    Expr::cast(Expr::load(slots), Type::SIZE)
 }
 
 fn runtime(builder: &mut FunctionBuilder<'_>, call: &str, args: Vec<Expr>) {

@@ -16,6 +16,7 @@ mod record;
 mod ruled;
 mod slice;
 mod slots;
+mod split;
 mod stable;
 mod write;
 
@@ -29,11 +30,11 @@ use super::privatize::privatize;
 use super::references::references_to_pointers;
 use super::signatures::check_rules;
 use super::simplify::simplify;
-use super::{Analyses, Request};
+use super::{Analyses, Form, Request};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, FunctionId, Module, Name, order};
 
-use write::Written;
+use write::{SlotCount, Written};
 
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
@@ -44,16 +45,24 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
     loop {
         let normal = normalize(module, &inlined);
         let mut pullbacks = Pullbacks { output: program.clone(), analyses: request.analyses, ..Pullbacks::default() };
-        let kind = Kind::Gradient(request.wrt.clone());
+        let wrt = request.wrt.clone();
+        let kind = match &request.form {
+            Form::Joint => Kind::Gradient(wrt),
+            Form::Split { saved } => Kind::Split { wrt, saved: saved.clone() },
+        };
         let gradient = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
-            let gradient = gradient?;
-            // What launches the gradient needs all of it.
-            let root = match pullbacks.slots {
-                Some(slots) => launch::add_launcher(&mut pullbacks.output, gradient, slots),
-                None => gradient,
-            };
-            return Ok(order::needed_by(&pullbacks.output, &[root]));
+            let mut roots: Vec<FunctionId> = pullbacks.augmented.into_iter().chain([gradient?]).collect();
+            if let Some(slots) = pullbacks.slots {
+                // The size of the record is that of the function which fills it; what launches the gradient needs all.
+                let params = module.functions[request.function].params.len();
+                let bytes = launch::add_bytes(&mut pullbacks.output, roots[0], params, slots);
+                match request.form {
+                    Form::Joint => roots = vec![launch::add_launcher(&mut pullbacks.output, roots[0], params, bytes)],
+                    Form::Split { .. } => roots.push(bytes),
+                }
+            }
+            return Ok(order::needed_by(&pullbacks.output, &roots));
         }
         // A pullback that records is part of its caller instead, which has the record.
         inlined.extend(pullbacks.unfit);
@@ -80,6 +89,8 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
 pub(super) enum Kind {
     /// The user asked for it, with respect to these parameters.
     Gradient(Vec<crate::ir::LocalId>),
+    /// The same in two functions; what these parameters lead to may change between them.
+    Split { wrt: Vec<crate::ir::LocalId>, saved: Vec<crate::ir::LocalId> },
     /// A derivative calls it.
     Pullback(Pattern),
 }
@@ -109,8 +120,10 @@ pub(super) struct Pullbacks {
     analyses: Analyses,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
     helpers: HashMap<Name, FunctionId>,
-    /// The kernel that counts the slots of the gradient's record.
-    slots: Option<FunctionId>,
+    /// How many slots of the gradient's record a thread needs.
+    slots: Option<launch::Slots>,
+    /// The forward sweep, where it is a function of its own.
+    augmented: Option<FunctionId>,
     /// Functions whose pullbacks cannot stand alone.
     unfit: HashSet<FunctionId>,
 }
@@ -133,12 +146,18 @@ impl Pullbacks {
     }
 
     fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<FunctionId, Vec<Diagnostic>> {
-        let Written { function, adjoints, uses_record, slots } = write::write(normal, id, kind, self)?;
+        let Written { function, adjoints, uses_record, slots, augmented } = write::write(normal, id, kind, self)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
             self.unfit.insert(id);
         }
         if let Some(slots) = slots {
-            self.slots = Some(self.add(slots, &[]));
+            self.slots = Some(match slots {
+                SlotCount::Fixed(count) => launch::Slots::Fixed(count),
+                SlotCount::Counted(counting) => launch::Slots::Counted(self.add(counting, &[])),
+            });
+        }
+        if let Some(augmented) = augmented {
+            self.augmented = Some(self.add(augmented, &[]));
         }
         Ok(self.add(function, &adjoints))
     }

@@ -62,7 +62,7 @@ impl Ctx<'_> {
     }
 
     /// The variable that a variable shadows.
-    fn primal_of(&self, shadow: LocalId) -> Option<LocalId> {
+    pub(super) fn primal_of(&self, shadow: LocalId) -> Option<LocalId> {
         let shadows = |local: &LocalId| match self.shadows.local(*local).map(|place| &place.kind) {
             Some(PlaceKind::Local(known)) => *known == shadow,
             // What an adjoint parameter points to.

@@ -6,37 +6,61 @@
 
 use std::collections::BTreeMap;
 
-use super::super::locals::{assign, declare};
-use super::function::Ctx;
+use super::super::locals::{NewLocals, assign, declare};
 use crate::ir::walk;
-use crate::ir::{Axis, BinaryOp, Block, Builtin, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{
+    Axis, BinaryOp, Block, Builtin, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
+};
 
-/// Replaces `Push` and `Pop` by loads and stores, and appends the parameter for the record.
-pub(super) fn lower(ctx: &mut Ctx<'_>) {
-    let mut body = std::mem::take(&mut ctx.function.body);
+/// How a function finds the record, and leaves it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// It begins empty, and is empty again at the end.
+    Empty,
+    /// It begins empty. How much there is afterwards is left in the first slot.
+    Filled,
+    /// There is as much as the first slot says.
+    Counted,
+    /// There are so many values.
+    Fixed(usize),
+}
+
+/// The types of the values that a block records, in the order of the text.
+pub(super) fn recorded_types(body: &Block) -> Vec<Type> {
     let mut types: Vec<Type> = Vec::new();
-    walk::each_stmt(&body, &mut |stmt| {
+    walk::each_stmt(body, &mut |stmt| {
         if let StmtKind::Push { value, .. } = &stmt.kind
             && !types.contains(&value.ty)
         {
             types.push(value.ty.clone());
         }
     });
+    types
+}
+
+/// Replaces `Push` and `Pop` by loads and stores, and appends the parameter for the record.
+pub(super) fn lower(function: &mut Function, names: &mut NewLocals, types: &[Type], start: Start) {
+    let mut body = std::mem::take(&mut function.body);
+    let mut types = types.to_vec();
+    let has_count = matches!(start, Start::Filled | Start::Counted);
+    if has_count && !types.contains(&Type::LONG) {
+        types.push(Type::LONG);
+    }
     // Values of one floating type are words themselves; others share words of eight bytes.
     let word_type = match types.as_slice() {
         [ty @ Type::Float(_)] => ty.clone(),
         _ => Type::DOUBLE,
     };
     let base_type = Type::pointer(word_type.clone());
-    let base = ctx.add_param("_record", base_type.clone());
-    let top = ctx.names.add(&mut ctx.function, "_top", Type::LONG);
-    let thread = ctx.names.add(&mut ctx.function, "_thread", Type::LONG);
-    let threads = ctx.names.add(&mut ctx.function, "_threads", Type::LONG);
+    let base = names.add(function, "_record", base_type.clone());
+    function.params.push(base);
+    let top = names.add(function, "_top", Type::LONG);
+    let thread = names.add(function, "_thread", Type::LONG);
+    let threads = names.add(function, "_threads", Type::LONG);
     let mut head = vec![
         declare(threads, Some(grid_threads()))
             .noted("The record: slot s of this thread is _record[s * _threads + _thread]."),
         declare(thread, Some(grid_thread())),
-        declare(top, Some(Expr::new(ExprKind::Int(0), Type::LONG))),
     ];
     let mut views: BTreeMap<String, (Type, LocalId)> = BTreeMap::new();
     for ty in types {
@@ -46,15 +70,27 @@ pub(super) fn lower(ctx: &mut Ctx<'_>) {
             continue;
         }
         let name = format!("_record_{}", type_word(&ty, views.len()));
-        let local = ctx.names.add(&mut ctx.function, &name, pointer.clone());
+        let local = names.add(function, &name, pointer.clone());
         let view = Expr::cast(Expr::load(Place::local(base, base_type.clone())), pointer);
         head.push(declare(local, Some(view)));
         views.insert(name, (ty, local));
     }
     let slots = Slots { views: views.into_values().collect(), word: word_type, top, thread, threads };
+    let long = |value: usize| Expr::new(ExprKind::Int(value as i128), Type::LONG);
+    let count = slots.slot_at(long(0), &Type::LONG);
+    let first = match start {
+        Start::Empty => long(0),
+        Start::Filled => long(1),
+        Start::Counted => Expr::load(count.clone()),
+        Start::Fixed(values) => long(values),
+    };
+    head.push(declare(top, Some(first)));
     slots.replace(&mut body);
     head.extend(body);
-    ctx.function.body = head;
+    if start == Start::Filled {
+        head.push(assign(count, Expr::load(Place::local(top, Type::LONG))));
+    }
+    function.body = head;
 }
 
 struct Slots {
@@ -106,8 +142,12 @@ impl Slots {
 
     /// The slot on top of the stack, for a value of that type.
     fn slot(&self, ty: &Type) -> Place {
+        self.slot_at(Expr::load(Place::local(self.top, Type::LONG)), ty)
+    }
+
+    fn slot_at(&self, slot: Expr, ty: &Type) -> Place {
         let long = |local: LocalId| Expr::load(Place::local(local, Type::LONG));
-        let row = Expr::binary(BinaryOp::Multiply, long(self.top), long(self.threads));
+        let row = Expr::binary(BinaryOp::Multiply, slot, long(self.threads));
         let word = Expr::binary(BinaryOp::Add, row, long(self.thread));
         let index = if size_of(ty) == size_of(&self.word) {
             word

@@ -10,15 +10,15 @@ use crate::ir::{
     AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, Scope, Space, Stmt, StmtKind, Type,
 };
 
-/// A kernel that raises `*_slots` to the number of slots that its thread needs. None if that depends on memory which the
-/// launch itself changes, or for a function that is no kernel.
-pub(super) fn count_slots(ctx: &mut Ctx<'_>, body: &Block) -> Option<Function> {
+/// A kernel that raises `*_slots` to the number of slots that its thread needs, the first `reserved` included. None if
+/// that depends on memory which the launch itself changes, or for a function that is no kernel.
+pub(super) fn count_slots(ctx: &mut Ctx<'_>, body: &Block, reserved: i128) -> Option<Function> {
     if ctx.primal.space != Space::Kernel {
         return None;
     }
     let count = ctx.names.add(&mut ctx.function, "_count", Type::UINT);
-    let zero = Expr::new(ExprKind::Int(0), Type::UINT);
-    let mut counting = vec![declare(count, Some(zero))];
+    let first = Expr::new(ExprKind::Int(reserved), Type::UINT);
+    let mut counting = vec![declare(count, Some(first))];
     counting.extend(body.iter().cloned());
     replace_pushes(&mut counting, count);
     let mut needed = BTreeSet::from([count]);

@@ -10,8 +10,10 @@ use super::super::shadow::{Shadows, shadow_name, shadow_type};
 use super::block::Sweeps;
 use super::expr::constant;
 use super::function::{Ctx, Frame, address_taken, write_counts};
+use super::record::{self, Start};
+use super::split::Apart;
 use super::stable::Kept;
-use super::{Kind, Pullbacks, Sharing, record, ruled, slots};
+use super::{Kind, Pullbacks, Sharing, ruled, slots};
 use crate::analysis::{self, Base, activity, objects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, NOT_DIFFERENTIABLE};
 use crate::index::{Id, IdVec};
@@ -32,8 +34,18 @@ pub(super) struct Written {
     pub(super) adjoints: Vec<AdjointParam>,
     /// Whether it takes a record.
     pub(super) uses_record: bool,
-    /// The kernel that counts the slots of the record.
-    pub(super) slots: Option<Function>,
+    /// How many slots of the record a thread needs, if that can be told.
+    pub(super) slots: Option<SlotCount>,
+    /// The forward sweep, where it is a function of its own.
+    pub(super) augmented: Option<Function>,
+}
+
+/// How many slots of the record a thread needs.
+pub(super) enum SlotCount {
+    /// Always so many.
+    Fixed(usize),
+    /// What this kernel counts.
+    Counted(Function),
 }
 
 /// Writes the derivative of a function.
@@ -46,7 +58,7 @@ pub(super) fn write(
     let primal = &normal.functions[id];
     let objects = objects(normal, primal);
     let named: Vec<LocalId> = match kind {
-        Kind::Gradient(wrt) => wrt.clone(),
+        Kind::Gradient(wrt) | Kind::Split { wrt, .. } => wrt.clone(),
         Kind::Pullback(pattern) => {
             let active =
                 primal.params.iter().zip(&pattern.sharing).filter(|(_, sharing)| **sharing != Sharing::Constant);
@@ -84,15 +96,11 @@ pub(super) fn write(
     ctx.check_bits();
     ctx.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
     let (adjoints, sums) = ctx.adjoint_params(&named, kind);
-    let seed = ctx.seed(kind);
-    let body = ctx.body(seed, kind, &sums);
+    let (slots, augmented) = match kind {
+        Kind::Split { saved, .. } => ctx.write_apart(&sums, saved),
+        Kind::Gradient(_) | Kind::Pullback(_) => (ctx.write_joint(kind, &sums), None),
+    };
     let uses_record = ctx.uses_record;
-    let mut slots = if uses_record { slots::count_slots(&mut ctx, &body) } else { None };
-    ctx.function.body = body;
-    slots.iter_mut().for_each(|slots| drop(params_first(slots)));
-    if uses_record {
-        record::lower(&mut ctx);
-    }
     if !ctx.diagnostics.is_empty() {
         return Err(ctx.diagnostics);
     }
@@ -102,11 +110,11 @@ pub(super) fn write(
         .into_iter()
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
-    Ok(Written { function: ctx.function, adjoints, uses_record, slots })
+    Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented })
 }
 
 /// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.
-struct Sum {
+pub(super) struct Sum {
     local: LocalId,
     total: Place,
 }
@@ -182,7 +190,7 @@ impl Ctx<'_> {
             };
             let adjoint = self.add_param(&shadow_name(&variable.name), ty.clone());
             let is_shared = match kind {
-                Kind::Gradient(_) => self.is_kernel || variable.ty.is_pointer(),
+                Kind::Gradient(_) | Kind::Split { .. } => self.is_kernel || variable.ty.is_pointer(),
                 Kind::Pullback(pattern) => {
                     let position = self.primal.params.iter().position(|known| known == param);
                     position.is_some_and(|position| pattern.sharing[position] == Sharing::Shared)
@@ -228,8 +236,48 @@ impl Ctx<'_> {
                 self.function.params.insert(self.primal.params.len(), local);
                 Some(Place::local(local, result))
             }
-            Kind::Gradient(_) => None,
+            Kind::Gradient(_) | Kind::Split { .. } => None,
         }
+    }
+
+    /// Both sweeps as the body of the function.
+    fn write_joint(&mut self, kind: &Kind, sums: &[Sum]) -> Option<SlotCount> {
+        let seed = self.seed(kind);
+        let body = self.body(seed, kind, sums);
+        let slots = if self.uses_record { slots::count_slots(self, &body, 0) } else { None };
+        self.function.body = body;
+        if self.uses_record {
+            let types = record::recorded_types(&self.function.body);
+            record::lower(&mut self.function, &mut self.names, &types, Start::Empty);
+        }
+        slots.map(counted)
+    }
+
+    /// The reverse sweep as the body of the function, and the forward sweep as another function.
+    fn write_apart(&mut self, sums: &[Sum], saved: &[LocalId]) -> (Option<SlotCount>, Option<Function>) {
+        let Apart { augmented: body, reverse, fixed } = self.apart(sums, saved);
+        let name = self.function.name.replacen("_reverse", "_augmented", 1);
+        let mut augmented = Function { name: name.into(), params: self.primal.params.clone(), ..self.function.clone() };
+        self.function.body = reverse;
+        let slots = match fixed {
+            _ if !self.uses_record => None,
+            Some(count) => Some(SlotCount::Fixed(count)),
+            None => slots::count_slots(self, &body, 1)
+                .map(|slots| counted(Function { name: format!("{}_slots", augmented.name).into(), ..slots })),
+        };
+        augmented.locals = self.function.locals.clone();
+        augmented.body = body;
+        if self.uses_record {
+            let types = record::recorded_types(&augmented.body);
+            let (filled, read) = match fixed {
+                Some(count) => (Start::Empty, Start::Fixed(count)),
+                None => (Start::Filled, Start::Counted),
+            };
+            record::lower(&mut augmented, &mut self.names, &types, filled);
+            record::lower(&mut self.function, &mut self.names, &types, read);
+        }
+        params_first(&mut augmented);
+        (slots, Some(augmented))
     }
 
     fn body(&mut self, seed: Option<Place>, kind: &Kind, sums: &[Sum]) -> Block {
@@ -250,6 +298,14 @@ impl Ctx<'_> {
             let value = self.keep("_value", value.clone(), &mut forward);
             end.push(Stmt::new(StmtKind::Return(Some(value))));
         }
+        let reverse = [adjoints, before, joint, reverse].concat();
+        let mut out = self.between(forward, reverse, sums);
+        out.extend(end);
+        out
+    }
+
+    /// What the sweeps stand between: the declarations of sums, and what becomes of these.
+    pub(super) fn between(&self, forward: Block, reverse: Block, sums: &[Sum]) -> Block {
         let mut zeros: Block = sums.iter().map(|sum| self.declare_zero(sum.local)).collect();
         // A parameter that is not named, and is given an active value: a variable like any other.
         for param in &self.primal.params {
@@ -260,7 +316,7 @@ impl Ctx<'_> {
                 zeros.push(self.declare_zero(*shadow));
             }
         }
-        let mut out = [zeros, forward, adjoints, before, joint, reverse].concat();
+        let mut out = [zeros, forward, reverse].concat();
         let used: Vec<&Sum> = sums.iter().filter(|sum| mentions(&out, sum.local)).collect();
         for sum in used {
             let local = Place::local(sum.local, self.function.locals[sum.local].ty.clone());
@@ -268,7 +324,6 @@ impl Ctx<'_> {
                 out.push(Stmt::new(StmtKind::Accumulate { place: into, value: Expr::load(from) }));
             }
         }
-        out.extend(end);
         out
     }
 
@@ -297,6 +352,7 @@ fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -
     let mut positions: Vec<String> = if is_all { Vec::new() } else { named.iter().map(position).collect() };
     let word = match kind {
         Kind::Gradient(_) => "grad",
+        Kind::Split { .. } => "reverse",
         Kind::Pullback(pattern) => {
             let shared: Vec<String> = (0..)
                 .zip(&pattern.sharing)
@@ -312,6 +368,11 @@ fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -
     };
     let suffix: String = positions.iter().map(|position| format!("_{position}")).collect();
     format!("{}_{word}{suffix}", primal.name)
+}
+
+fn counted(mut slots: Function) -> SlotCount {
+    params_first(&mut slots);
+    SlotCount::Counted(slots)
 }
 
 /// Numbers the locals anew, parameters first; returns what became of each.

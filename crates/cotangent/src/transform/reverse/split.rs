@@ -1,0 +1,140 @@
+//! The two sweeps as two functions: `f_augmented` runs and records, `f_reverse` runs later, with the record.
+//!
+//! The whole body is treated as an iteration of a loop is: what the reverse sweep needs is computed again from memory that
+//! the kernel does not write, or recorded. `f_reverse` says which arrays must be as they were.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
+
+use super::super::locals::declare;
+use super::super::normalize::own_variable;
+use super::function::{Ctx, Frame};
+use super::write::Sum;
+use crate::analysis;
+use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
+use crate::ir::walk::{self, Node, PartMut};
+use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind};
+
+/// The bodies of the two functions, with `Push` and `Pop` still in them.
+pub(super) struct Apart {
+    pub(super) augmented: Block,
+    pub(super) reverse: Block,
+    /// How many values are recorded, if that is always the same.
+    pub(super) fixed: Option<usize>,
+}
+
+impl Ctx<'_> {
+    /// Both bodies of a kernel. `saved` are the parameters whose memory may change between the two.
+    pub(super) fn apart(&mut self, sums: &[Sum], saved: &[LocalId]) -> Apart {
+        let body = self.primal.body.as_slice();
+        let mut declared: HashSet<LocalId> = HashSet::new();
+        walk::each_stmt(body, &mut |stmt| declared.extend(walk::declared_local(stmt)));
+        for param in saved {
+            let load = Expr::load(Place::local(*param, self.primal.locals[*param].ty.clone()));
+            let reached = self.objects.reachable(&load);
+            self.written.extend(reached);
+        }
+        let unstable = analysis::written(self.objects, body);
+        self.frames = vec![Frame { is_loop: true, declared, unstable }];
+        let pair = self.block(body, &BTreeSet::new(), false);
+        let mut needed = self.mentioned(&pair.reverse);
+        let mut sliced = self.slice(&pair.forward, &mut needed);
+        self.remove_adjoints(&mut sliced.forward);
+        let record = self.names.add(&mut self.function, "_rows", crate::ir::Type::INT);
+        let (mut pushes, mut pops) = (Block::new(), Block::new());
+        for local in &sliced.recorded {
+            let place = Place::local(*local, self.function.locals[*local].ty.clone());
+            let leaves = self.scalars(&place);
+            pushes.extend(
+                leaves.iter().map(|leaf| Stmt::new(StmtKind::Push { record, value: Expr::load(leaf.clone()) })),
+            );
+        }
+        for local in sliced.recorded.iter().rev() {
+            let place = Place::local(*local, self.function.locals[*local].ty.clone());
+            pops.push(declare(*local, None));
+            let leaves = self.scalars(&place).into_iter().rev();
+            pops.extend(leaves.map(|leaf| Stmt::new(StmtKind::Pop { record, into: leaf })));
+        }
+        let augmented = [sliced.forward, pushes].concat();
+        self.check_augmented(&augmented);
+        let has_inner = augmented
+            .iter()
+            .any(|stmt| !matches!(stmt.kind, StmtKind::Push { .. }) && !super::slice::pushed_records(stmt).is_empty());
+        let count = augmented.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Push { .. })).count();
+        let declarations = self.undeclared(&sliced.slice);
+        let adjoints = [declarations, sliced.slice, pair.reverse].concat();
+        let mut reverse = self.between(pops, adjoints, sums);
+        self.list_arrays(&mut reverse);
+        self.uses_record |= count > 0;
+        Apart { augmented, reverse, fixed: (!has_inner).then_some(count) }
+    }
+
+    /// The forward sweep alone has no adjoints: pointers to them are made by the reverse sweep.
+    fn remove_adjoints(&self, block: &mut Block) {
+        block.retain(|stmt| {
+            let declared = walk::declared_local(stmt).into_iter();
+            let written = walk::written_places(stmt).into_iter().filter_map(own_variable);
+            !declared.chain(written).any(|local| self.primal_of(local).is_some())
+        });
+        for stmt in block {
+            let _ = walk::stmt_parts_mut(stmt, &mut |part| {
+                if let PartMut::Block(inner) = part {
+                    self.remove_adjoints(inner);
+                }
+                ControlFlow::<()>::Continue(())
+            });
+        }
+    }
+
+    /// A pointer to adjoints that changes would have to be recorded where there are no adjoints yet.
+    fn check_augmented(&mut self, augmented: &Block) {
+        let mut found = None;
+        walk::each_stmt(augmented, &mut |stmt| {
+            let _ = walk::stmt_parts(stmt, &mut |part| {
+                let walk::Part::Expr(expr) = part else { return ControlFlow::<()>::Continue(()) };
+                let _ = walk::visit_expr(expr, &mut |node| {
+                    if let Node::Place(Place { kind: PlaceKind::Local(local), .. }) = node
+                        && self.primal_of(*local).is_some()
+                    {
+                        found = found.or(Some(stmt.span));
+                    }
+                    ControlFlow::<()>::Continue(())
+                });
+                ControlFlow::Continue(())
+            });
+        });
+        if let Some(span) = found {
+            let message = "a pointer that moves cannot be recorded in the split form";
+            self.report(
+                Diagnostic::new(CANNOT_RECORD, span, message, "the adjoints it would point to come later")
+                    .help("use an index instead of the pointer, or leave out `--split`"),
+            );
+        }
+    }
+
+    /// Declarations of variables that the repeated statements assign without declaring them.
+    fn undeclared(&self, slice: &Block) -> Block {
+        let mut declared: BTreeSet<LocalId> = self.primal.params.iter().copied().collect();
+        walk::each_stmt(slice, &mut |stmt| declared.extend(walk::declared_local(stmt)));
+        let written: BTreeSet<LocalId> = slice.iter().flat_map(|stmt| self.written_inside(stmt)).collect();
+        written.difference(&declared).map(|local| declare(*local, None)).collect()
+    }
+
+    /// Says at the top of the reverse function which memory it reads.
+    fn list_arrays(&self, reverse: &mut Block) {
+        let is_read = |param: &&LocalId| {
+            analysis::uses_memory(self.module, &self.primal.locals[**param].ty)
+                && super::super::locals::mentions(reverse, **param)
+        };
+        let names: Vec<String> =
+            self.primal.params.iter().filter(is_read).map(|param| self.primal.local_name(*param).to_owned()).collect();
+        let note = match names.as_slice() {
+            [] => "Reads no memory of the primal function: all of it may have changed.".to_owned(),
+            _ => format!("Needs unchanged: {}.", names.join(", ")),
+        };
+        if let Some(first) = reverse.first_mut() {
+            let before = first.note.take().map(|note| format!("\n{note}")).unwrap_or_default();
+            first.note = Some(format!("{note}{before}").into());
+        }
+    }
+}
