@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::layout::Precision;
 use super::problem::{Outputs, Problem};
-use super::program::{Evaluation, Launch, Program};
+use super::program::{Evaluation, Findings, Launch, Program, Variant};
 use super::random::Random;
 
 /// How often a point is drawn whose neighbours behave differently, before numbers without a derivative are left out.
@@ -71,7 +71,6 @@ pub(crate) fn compare(
     problem: &Problem<'_>,
     programs: &[Program],
     launch: Launch,
-    has_reverse: bool,
     samples: usize,
     random: &mut Random,
 ) -> Result<Report> {
@@ -80,8 +79,8 @@ pub(crate) fn compare(
     let scale = scale(first.precision);
     let mut rows = Rows::new(first.precision);
     for number in 0..samples {
-        let sample = draw(problem, first, launch, has_reverse, number, random, &mut report)?;
-        let evaluations = derivatives(problem, &sample.point, &sample.direction, &sample.adjoints, has_reverse);
+        let sample = draw(problem, first, launch, number, random, &mut report)?;
+        let evaluations = derivatives(problem, &sample.point, &sample.direction, &sample.adjoints);
         rows.differences.compare(
             scale.differences,
             problem.output_names().into_iter().zip(&sample.tangents).zip(&sample.differences).zip(&sample.values),
@@ -105,30 +104,33 @@ pub(crate) fn compare(
                 rows.orders.same(scale.identity, &names, permuted, &natural);
             }
         }
+        let unproved = problem.reverse(Variant::Unproved, &sample.point, &sample.adjoints);
+        if let (Some(unproved), Precision::Widened, [_, exact]) = (unproved, first.precision, after.as_slice()) {
+            let computed = first.run(problem.module, launch, &[unproved], 0)?;
+            rows.unproved.same(scale.identity, &names, &all(&computed)[0], &problem.shadows(exact));
+        }
         for native in &programs[1..] {
-            let computed = native.run(problem.module, launch, &evaluations, 0)?;
+            let computed = match native.run(problem.module, launch, &evaluations, 0) {
+                Ok(computed) => computed,
+                Err(error) => {
+                    let found = error.downcast::<Findings>()?;
+                    rows.accesses.note(1.0, 0.0, || found.to_string());
+                    continue;
+                }
+            };
             for (computed, exact) in all(&computed).iter().zip(all(&after)) {
                 rows.native.same(NATIVE, &names, computed, &exact);
             }
         }
     }
-    report.rows = rows.finish(has_reverse, programs.len() > 1);
+    report.rows = rows.finish(problem, programs);
     Ok(report)
 }
 
 /// The evaluations of both derivatives at a sample.
-fn derivatives(
-    problem: &Problem<'_>,
-    point: &[f64],
-    direction: &[f64],
-    adjoints: &[f64],
-    has_reverse: bool,
-) -> Vec<Evaluation> {
-    let mut evaluations = vec![problem.forward(point, direction)];
-    if has_reverse {
-        evaluations.push(problem.reverse(point, adjoints));
-    }
-    evaluations
+fn derivatives(problem: &Problem<'_>, point: &[f64], direction: &[f64], adjoints: &[f64]) -> Vec<Evaluation> {
+    let forward = problem.forward(point, direction);
+    [forward].into_iter().chain(problem.reverse(Variant::Reverse, point, adjoints)).collect()
 }
 
 /// Draws a sample; again if its neighbours take another branch.
@@ -136,7 +138,6 @@ fn draw(
     problem: &Problem<'_>,
     program: &Program,
     launch: Launch,
-    has_reverse: bool,
     number: usize,
     random: &mut Random,
     report: &mut Report,
@@ -152,7 +153,7 @@ fn draw(
         let moved = |step: f64| -> Vec<f64> { point.iter().zip(&direction).map(|(x, v)| x + step * v).collect() };
         let steps = [0.0, scale.step, -scale.step, scale.step / 2.0, -scale.step / 2.0];
         let mut evaluations: Vec<Evaluation> = steps.iter().map(|step| problem.primal(&moved(*step))).collect();
-        evaluations.extend(derivatives(problem, &point, &direction, &adjoints, has_reverse));
+        evaluations.extend(derivatives(problem, &point, &direction, &adjoints));
         let after = program.run(problem.module, launch, &evaluations, 0)?;
         let outputs = |index: usize| problem.outputs(&evaluations[index].args, &after[index]);
         let [values, right, left, near_right, near_left] = [0, 1, 2, 3, 4].map(outputs);
@@ -173,7 +174,7 @@ fn draw(
         }
         report.left_out += kinks;
         let tangents = problem.tangents(&evaluations[5].args, &after[5]);
-        let gradient = has_reverse.then(|| {
+        let gradient = problem.has(Variant::Reverse).then(|| {
             let after = problem.shadows(&after[6]);
             let entries = problem.entries.iter().zip(after).zip(&adjoints);
             entries.map(|((entry, after), before)| if entry.is_output { after } else { after - before }).collect()
@@ -236,7 +237,9 @@ struct Rows {
     identity: Row,
     values: Row,
     orders: Row,
+    unproved: Row,
     native: Row,
+    accesses: Row,
 }
 
 impl Rows {
@@ -246,32 +249,32 @@ impl Rows {
             Precision::Native => "native",
             Precision::Widened => "widened",
         };
-        let row = |what: &str, allowed| Row { what: format!("{what}, {word}"), worst: 0.0, allowed, wrong: None };
+        let plain = |what: &str, allowed| Row { what: what.to_owned(), worst: 0.0, allowed, wrong: None };
+        let row = |what: &str, allowed| plain(&format!("{what}, {word}"), allowed);
         Rows {
             differences: row("forward mode against central differences", scale.differences),
             identity: row("reverse mode against forward mode", scale.identity),
             values: row("values beside derivatives against the program's", scale.values),
             orders: row("other orders of threads", scale.identity),
-            native: Row {
-                what: "derivatives native against widened".to_owned(),
-                worst: 0.0,
-                allowed: NATIVE,
-                wrong: None,
-            },
+            unproved: row("reverse mode with all analyses off", scale.identity),
+            native: plain("derivatives native against widened", NATIVE),
+            accesses: plain("derivatives with races or accesses outside of arrays", 0.0),
         }
     }
 
-    fn finish(self, has_reverse: bool, has_native: bool) -> Vec<Row> {
-        let mut rows = vec![self.differences];
-        if has_reverse {
-            rows.push(self.identity);
-        }
-        rows.push(self.values);
-        rows.push(self.orders);
-        if has_native {
-            rows.push(self.native);
-        }
-        rows
+    /// Those for which there was something to compare.
+    fn finish(self, problem: &Problem<'_>, programs: &[Program]) -> Vec<Row> {
+        let is_widened = programs.first().is_some_and(|first| first.precision == Precision::Widened);
+        let rows = [
+            (self.differences, true),
+            (self.identity, problem.has(Variant::Reverse)),
+            (self.values, true),
+            (self.orders, true),
+            (self.unproved, problem.has(Variant::Unproved) && is_widened),
+            (self.native, programs.len() > 1),
+            (self.accesses, true),
+        ];
+        rows.into_iter().filter(|(_, is_compared)| *is_compared).map(|(row, _)| row).collect()
     }
 }
 

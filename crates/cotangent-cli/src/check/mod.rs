@@ -2,7 +2,8 @@
 //!
 //! The oracle is the user's own text, compiled directly, never what Cotangent prints. Forward mode is compared with
 //! central differences of it, reverse mode with forward mode by `<w, Jv> = <Jᵀw, v>`, all in a build where `float` is
-//! `double`; then derivatives in native precision and with threads in other orders are compared with these.
+//! `double`; then derivatives in native precision, with threads in other orders, and without proofs about threads are
+//! compared with these.
 
 mod compare;
 mod layout;
@@ -19,8 +20,8 @@ use std::path::Path;
 use anstream::println;
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::ir::{FunctionId, Module, Space, Type, order};
-use cotangent::transform::Request;
+use cotangent::ir::{FunctionId, Module, Space, Type, order, text};
+use cotangent::transform::{Analyses, Request};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, read, with_deep_stack};
@@ -28,7 +29,7 @@ use cotangent_driver::{Environment, Tools, flags};
 
 use self::compare::{Report, compare};
 use self::layout::Precision;
-use self::problem::Problem;
+use self::problem::{Gradients, Problem};
 use self::program::{Differentiated, Launch, Program, Texts, Variant, is_rejected, with_entry};
 use self::random::Random;
 use self::values::Spec;
@@ -41,8 +42,7 @@ struct Prepared {
     module: Module,
     request: Request,
     forward: Module,
-    /// None if there is no reverse mode for it.
-    reverse: Option<Module>,
+    gradients: Gradients,
     direct: CpuProgram,
 }
 
@@ -81,23 +81,23 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
     let mut random = Random::new(options.seed);
     let problem = Problem::new(&prepared.module, &prepared.request, &prepared.forward, &specs, length, &mut random);
     let problem = match problem {
-        Ok(problem) => problem.with_gradient(prepared.reverse.as_ref(), threads),
+        Ok(problem) => problem.with_gradients(&prepared.gradients, threads),
         Err(error) => return Ok(usage(terminal, &format!("{error}; {}", template(&prepared, length)))),
     };
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let step = format!("Compiling {} for the CPU", file.display());
     let builder = Builder { tools: &tools, texts: texts(options, &prepared), flags: &flags, folder: folder.path() };
+    let mut native = None;
     if options.args.is_none() {
         // Nobody said that these arguments suit the function.
-        let checked = terminal.step(&step, || builder.build(Precision::Native, true))?;
-        if let Err(error) = checked.run(&prepared.module, launch, &[problem.primal(&problem.point())], 0) {
+        let program = native.insert(terminal.step(&step, || builder.build(Precision::Native))?);
+        if let Err(error) = program.run(&prepared.module, launch, &[problem.primal(&problem.point())], 0) {
             let message = format!("the default arguments do not suit: {error:#}\n{}", template(&prepared, length));
             return Ok(usage(terminal, &message));
         }
     }
-    let programs = terminal.step(&step, || builder.both(terminal))?;
-    let has_reverse = prepared.reverse.is_some();
-    let report = compare(&problem, &programs, launch, has_reverse, options.samples, &mut random)
+    let programs = terminal.step(&step, || builder.both(native, terminal))?;
+    let report = compare(&problem, &programs, launch, options.samples, &mut random)
         .with_context(|| template(&prepared, length))?;
     Ok(show(&prepared, launch, options.samples, &report))
 }
@@ -114,15 +114,23 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: 
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };
         let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
-        let derivative = |mode| {
-            let derivative = differentiate(&module, &request, mode)?;
-            Ok(entry_of(&derivative))
-        };
-        let forward = derivative(Mode::Forward).map_err(rendered)?;
-        let reverse = if forward_only { None } else { Some(derivative(Mode::Reverse).map_err(rendered)?) };
+        let forward = entry_of(&differentiate(&module, &request, Mode::Forward).map_err(rendered)?);
+        let gradients = if forward_only { Ok(Gradients::default()) } else { gradients(&module, &request) };
+        let gradients = gradients.map_err(rendered)?;
         let direct = direct_of(&passes, input.file);
-        Ok(Prepared { module, request, forward, reverse, direct })
+        Ok(Prepared { module, request, forward, gradients, direct })
     })
+}
+
+/// Reverse mode with its proofs and without them.
+fn gradients(module: &Module, request: &Request) -> Result<Gradients, Vec<Diagnostic>> {
+    let form = |analyses| {
+        let request = request.clone().with_analyses(analyses);
+        differentiate(module, &request, Mode::Reverse).map(|derivative| entry_of(&derivative))
+    };
+    let (proved, unproved) = (form(Analyses::On)?, form(Analyses::Off)?);
+    let is_different = text::print(&proved) != text::print(&unproved);
+    Ok(Gradients { proved: Some(proved), unproved: is_different.then_some(unproved) })
 }
 
 /// The derivative and what it needs, without the host function that launches it, and a kernel to call it from.
@@ -136,7 +144,7 @@ fn entry_of(derivative: &Module) -> Module {
 
 fn texts<'a>(options: &'a Check, prepared: &'a Prepared) -> Texts<'a> {
     let mut derivatives = vec![(Variant::Forward, &prepared.forward)];
-    derivatives.extend(prepared.reverse.iter().map(|reverse| (Variant::Reverse, reverse)));
+    derivatives.extend(prepared.gradients.variants());
     Texts {
         file: &options.what.file,
         direct: &prepared.direct,
@@ -157,15 +165,15 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(&self, precision: Precision, is_checked: bool) -> Result<Program> {
-        Program::build(self.tools, &self.texts, self.flags, precision, is_checked, self.folder)
+    fn build(&self, precision: Precision) -> Result<Program> {
+        Program::build(self.tools, &self.texts, self.flags, precision, self.folder)
     }
 
-    /// The widened program and the native one; if the text cannot be widened, the native one alone.
-    fn both(&self, terminal: &Terminal) -> Result<Vec<Program>> {
+    /// The widened program and the native one, which may be there already; if the text cannot be widened, the native one alone.
+    fn both(&self, native: Option<Program>, terminal: &Terminal) -> Result<Vec<Program>> {
         let (widened, native) = std::thread::scope(|scope| {
-            let widened = scope.spawn(|| self.build(Precision::Widened, false));
-            let native = self.build(Precision::Native, false);
+            let widened = scope.spawn(|| self.build(Precision::Widened));
+            let native = native.map_or_else(|| self.build(Precision::Native), Ok);
             (widened.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), native)
         });
         match (widened, native) {

@@ -34,6 +34,25 @@ pub(crate) struct Problem<'a> {
     result_has_tangent: bool,
     /// The element type and the length of the record that the gradient takes.
     record: Option<(Type, usize)>,
+    /// The forms of reverse mode that there are.
+    gradients: Vec<Variant>,
+}
+
+/// The gradient in its forms, each with all that it needs.
+#[derive(Default)]
+pub(crate) struct Gradients {
+    /// As it is printed. None if there is no reverse mode for it.
+    pub(crate) proved: Option<Module>,
+    /// With all analyses off. None if that is no different.
+    pub(crate) unproved: Option<Module>,
+}
+
+impl Gradients {
+    /// The forms that there are.
+    pub(crate) fn variants(&self) -> Vec<(Variant, &Module)> {
+        let forms = [(Variant::Reverse, &self.proved), (Variant::Unproved, &self.unproved)];
+        forms.into_iter().filter_map(|(variant, module)| Some((variant, module.as_ref()?))).collect()
+    }
 }
 
 /// Slots of the record for each thread.
@@ -92,12 +111,23 @@ impl<'a> Problem<'a> {
         let tangents = forward.functions.iter().last().map_or(0, |pushforward| pushforward.params.len());
         let entry_result = usize::from(function.result != Type::Void);
         let result_has_tangent = tangents > function.params.len() + named.len() + entry_result;
-        Ok(Problem { module, function, named, base, entries, results, result_has_tangent, record: None })
+        Ok(Problem {
+            module,
+            function,
+            named,
+            base,
+            entries,
+            results,
+            result_has_tangent,
+            record: None,
+            gradients: Vec::new(),
+        })
     }
 
-    /// The same for a gradient, which may take a record.
-    pub(crate) fn with_gradient(mut self, reverse: Option<&Module>, threads: usize) -> Self {
-        let entry = reverse.and_then(|reverse| reverse.functions.iter().last());
+    /// The same for gradients, which may take a record: all of them or none.
+    pub(crate) fn with_gradients(mut self, gradients: &Gradients, threads: usize) -> Self {
+        self.gradients = gradients.variants().into_iter().map(|(variant, _)| variant).collect();
+        let entry = gradients.proved.as_ref().and_then(|reverse| reverse.functions.iter().last());
         let record = entry.and_then(|entry| {
             let param = entry.params.iter().find(|param| entry.local_name(**param) == "_record")?;
             entry.locals[*param].ty.pointee().cloned()
@@ -146,9 +176,19 @@ impl<'a> Problem<'a> {
         evaluation
     }
 
-    /// The gradient at a point with adjoints of the final contents; those of values are what is added to.
-    pub(crate) fn reverse(&self, point: &[f64], adjoints: &[f64]) -> Evaluation {
-        let mut evaluation = self.with_shadows(Variant::Reverse, point, adjoints);
+    /// Whether there is a form of reverse mode.
+    pub(crate) fn has(&self, gradient: Variant) -> bool {
+        self.gradients.contains(&gradient)
+    }
+
+    /// The gradient, in a form that there is, at a point with adjoints of the final contents; those of values are what
+    /// is added to.
+    pub(crate) fn reverse(&self, gradient: Variant, point: &[f64], adjoints: &[f64]) -> Option<Evaluation> {
+        self.has(gradient).then(|| self.gradient(gradient, point, adjoints))
+    }
+
+    fn gradient(&self, gradient: Variant, point: &[f64], adjoints: &[f64]) -> Evaluation {
+        let mut evaluation = self.with_shadows(gradient, point, adjoints);
         if let Some((word, length)) = &self.record {
             let values = vec![Value::Float(0.0); *length];
             evaluation.args.push(evaluation.memory.buffers.len());

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cotangent::emit::{Dialect, emit};
 use cotangent::ir::build::FunctionBuilder;
-use cotangent::ir::{Expr, ExprKind, FunctionId, Module, Place, Space, StmtKind, Type};
+use cotangent::ir::{Expr, ExprKind, FunctionId, Global, GlobalStorage, Module, Place, Space, StmtKind, Type};
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::CpuProgram;
@@ -19,6 +19,9 @@ use super::memory::Memory;
 use super::widen;
 use crate::exec;
 
+/// The file with what stands behind the user's text.
+const APPENDED: &str = "appended.txt";
+
 const HARNESS: &str = include_str!("harness.hpp");
 
 /// What can be evaluated.
@@ -28,7 +31,12 @@ pub(crate) enum Variant {
     Primal = 0,
     Forward = 1,
     Reverse = 2,
+    /// Reverse mode without any proof about threads.
+    Unproved = 3,
 }
+
+/// How many there are.
+const VARIANTS: usize = 4;
 
 /// Blocks, threads of a block, bytes of dynamic shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +71,7 @@ pub(crate) struct Differentiated<'a> {
 
 /// The number by which the harness knows a variant of a function.
 fn case(function: usize, variant: Variant) -> usize {
-    3 * function + variant as usize
+    VARIANTS * function + variant as usize
 }
 
 /// A program that was compiled, and the function in it that is evaluated.
@@ -73,26 +81,28 @@ pub(crate) struct Program {
     shared_object: PathBuf,
     folder: PathBuf,
     pub(crate) precision: Precision,
-    /// Whether accesses are checked.
-    is_checked: bool,
     /// How long a run may take.
     seconds: Option<&'static str>,
 }
 
+/// What the executor's checks found: races of threads, accesses outside of arrays.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Findings(String);
+
 impl Program {
-    /// Compiles the texts.
+    /// Compiles the texts. The native program is run with the executor's checks: threads run in turn, so that two of
+    /// them that add to one element without an atomic get the right sum, and no number tells.
     pub(crate) fn build(
         tools: &Tools,
         texts: &Texts<'_>,
         flags: &ParseFlags,
         precision: Precision,
-        is_checked: bool,
         folder: &Path,
     ) -> Result<Program> {
-        let name = match (is_checked, precision) {
-            (true, _) => "checked",
-            (false, Precision::Native) => "native",
-            (false, Precision::Widened) => "widened",
+        let name = match precision {
+            Precision::Native => "native",
+            Precision::Widened => "widened",
         };
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -109,14 +119,16 @@ impl Program {
         )?;
         let mut flags = flags.clone();
         // What is measured is correctness; the compiler's time is most of the wait.
-        flags.cpu_args.extend(["-O1".to_owned(), "-Dmain=cotangent_check_main_of_the_program".to_owned()]);
+        flags.cpu_args.extend(["-O0".to_owned(), "-Dmain=cotangent_check_main_of_the_program".to_owned()]);
         if precision == Precision::Widened {
             let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).collect();
             let header = folder.join("widen.h");
             std::fs::write(&header, widen::header(&all)).context("cannot write a header")?;
             flags.cpu_args.extend(["-include".to_owned(), header.display().to_string()]);
         }
-        overlays[position].text += &texts.appended();
+        let appended = texts.appended(precision);
+        std::fs::write(folder.join(APPENDED), &appended).context("cannot write a text")?;
+        overlays[position].text += &appended;
         if precision == Precision::Widened {
             overlays.iter_mut().for_each(|overlay| overlay.text = widen::literals(&overlay.text));
         }
@@ -125,12 +137,12 @@ impl Program {
             units: &[texts.file.to_path_buf()],
             texts: &overlays,
             flags: &flags,
-            check: is_checked,
+            check: is_checked(precision),
             colour: false,
             output: &shared_object,
         };
         compile(tools, &request)?;
-        Ok(Program { function: 0, shared_object, folder, precision, is_checked, seconds: None })
+        Ok(Program { function: 0, shared_object, folder, precision, seconds: None })
     }
 
     /// The same program for another of its functions.
@@ -155,7 +167,7 @@ impl Program {
         std::fs::write(&input, self.input(module, launch, evaluations)).context("cannot write the input")?;
         let this_command = std::env::current_exe().context("cannot find this command's own file")?;
         // One processor: atomics in another order would round differently.
-        let configuration = exec::Configuration { check: self.is_checked, seed, threads: 1 };
+        let configuration = exec::Configuration { check: is_checked(self.precision), seed, threads: 1 };
         let run = Command::new(&this_command)
             .arg(exec::NAME)
             .args(configuration.to_words())
@@ -165,10 +177,29 @@ impl Program {
             .with_context(|| format!("cannot run {}", this_command.display()))?;
         if !run.status.success() {
             let said = String::from_utf8_lossy(&run.stderr);
-            let first: Vec<&str> = said.lines().take(20).collect();
-            bail!("the program ended with {}; are the arrays long enough?\n{}", run.status, first.join("\n"));
+            let first = said.lines().take(20).collect::<Vec<&str>>().join("\n");
+            if run.status.code() == Some(cotangent_cpu::FINDINGS_EXIT_CODE) {
+                return Err(Findings(self.with_lines(&first)).into());
+            }
+            bail!("the program ended with {}; are the arrays long enough?\n{first}", run.status);
         }
         self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)
+    }
+
+    /// A report with the lines of ours that it names, which nobody can look up.
+    fn with_lines(&self, report: &str) -> String {
+        let text = std::fs::read_to_string(self.folder.join(APPENDED)).unwrap_or_default();
+        // The text begins with an empty line and the directive that makes the next one the first.
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        let with_line = |said: &str| {
+            let number = said.trim_start().strip_prefix("--> check:").and_then(|place| place.split(':').next());
+            let number = number.and_then(|number| number.parse::<usize>().ok());
+            match number.and_then(|number| lines.get(number.checked_sub(1)?)) {
+                Some(line) => format!("{said}\n      | {}", line.trim()),
+                None => said.to_owned(),
+            }
+        };
+        report.lines().map(with_line).collect::<Vec<String>>().join("\n")
     }
 
     fn input(&self, module: &Module, launch: Launch, evaluations: &[Evaluation]) -> Vec<u8> {
@@ -218,6 +249,14 @@ impl Program {
     }
 }
 
+/// Whether accesses are checked in the program of a precision.
+fn is_checked(precision: Precision) -> bool {
+    match precision {
+        Precision::Native => true,
+        Precision::Widened => false,
+    }
+}
+
 /// Whether a compiler rejected a text.
 pub(crate) fn is_rejected(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref::<DriverError>(), Some(DriverError::Rejected { .. }))
@@ -225,7 +264,7 @@ pub(crate) fn is_rejected(error: &anyhow::Error) -> bool {
 
 impl Texts<'_> {
     /// What stands behind the user's text.
-    fn appended(&self) -> String {
+    fn appended(&self, precision: Precision) -> String {
         let mut text = format!("\n#line 1 \"check\"\n{HARNESS}");
         let mut cases = String::new();
         for (index, function) in self.functions.iter().enumerate() {
@@ -233,7 +272,9 @@ impl Texts<'_> {
             let pointer = function_pointer(function.function);
             let number = case(index, Variant::Primal);
             cases += &format!("    case {number}: return {how}({pointer}, launch, buffers);\n");
-            for (variant, module) in &function.derivatives {
+            // Numbers that must agree to ten digits are computed with more.
+            let is_wanted = |variant: Variant| variant != Variant::Unproved || precision == Precision::Widened;
+            for (variant, module) in function.derivatives.iter().filter(|(variant, _)| is_wanted(*variant)) {
                 let module = renamed(module);
                 let printed = emit(&module, Dialect::Cpu);
                 let (includes, rest): (Vec<&str>, Vec<&str>) =
@@ -241,6 +282,7 @@ impl Texts<'_> {
                 let number = case(index, *variant);
                 let space = format!("cotangent_derivative_{number}");
                 text += &format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
+                text += &symbols(&module, &space);
                 let entry = module.functions.iter().last().map_or("", |function| &function.name);
                 cases += &format!("    case {number}: return printed({space}::{entry}_launch, launch, buffers);\n");
             }
@@ -248,6 +290,22 @@ impl Texts<'_> {
         text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers) {\n";
         text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")
     }
+}
+
+/// Makes the device variables of a derivative known to the executor: its own copies, which lie beside the user's.
+fn symbols(module: &Module, space: &str) -> String {
+    let line = |(number, global): (usize, &Global)| {
+        let kind = match global.storage {
+            GlobalStorage::Constant => "CONSTANT",
+            GlobalStorage::Device => "DEVICE",
+            GlobalStorage::Managed => "MANAGED",
+            GlobalStorage::Constexpr | GlobalStorage::Host => return None,
+        };
+        let name = format!("{space}::{}", global.name);
+        let arguments = format!("&{name}, sizeof({name}), \"{}\", COTANGENT_SPACE_{kind}", global.name);
+        Some(format!("static ::cotangent::Symbol {space}_symbol_{number}({arguments});\n"))
+    };
+    module.globals.iter().enumerate().filter_map(line).collect()
 }
 
 /// The module with other names for its functions: a call with an argument of a type that is declared outside would find

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         files(&root).into_iter().partition(|path| is_derivative(path));
     let mut trials: Vec<Trial> = Vec::new();
     trials.push(Trial::test("every_derivative_is_claimed", move || every_derivative_is_claimed(&derivatives)));
+    trials.push(Trial::test("a_gradient_without_its_atomics_fails", a_gradient_without_its_atomics_fails));
     for path in sources {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         trials.push(Trial::test(name, move || check(&path)));
@@ -90,6 +91,33 @@ fn check(path: &Path) -> Result<(), Failed> {
         }
     }
     prove(path, &directives)
+}
+
+/// Threads run in turn, so every number is right. The executor's checks see that two threads add to one element.
+fn a_gradient_without_its_atomics_fails() -> Result<(), Failed> {
+    let kernel = "__global__ void scale(int n, float a, const float* x, float* y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i];
+}
+";
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("scale.cu");
+    let check = |text: &str| -> Result<(bool, String), Failed> {
+        fs::write(&file, text)?;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+        let output = command.arg("check").arg(&file).args(["--fn", "scale", "--samples", "1"]).output()?;
+        Ok((output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned()))
+    };
+    // What is printed stands behind the user's text.
+    let (is_right, said) = check(&format!("{kernel}#define atomicAdd(place, value) (*(place) += (value))\n"))?;
+    let wrong = said.lines().filter(|line| line.ends_with("WRONG")).count();
+    if is_right || wrong != 1 || !said.contains("error[X0203]") || !said.contains("| atomicAdd(_d_a, ") {
+        return Err(format!("the race is not found:\n{said}").into());
+    }
+    match check(kernel)? {
+        (true, _) => Ok(()),
+        (false, said) => Err(format!("with atomics:\n{said}").into()),
+    }
 }
 
 impl Directives {

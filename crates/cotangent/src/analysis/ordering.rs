@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, Part};
-use crate::ir::{BarrierKind, Block, Function, FunctionId, Module, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{BarrierKind, Block, Builtin, ExprKind, Function, FunctionId, Module, PlaceKind, Stmt, StmtKind, Type};
 
 /// How the threads of a launch may wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,18 +21,33 @@ pub enum Ordering {
 /// How the threads that run a function may wait for each other.
 pub fn ordering(module: &Module, function: FunctionId) -> Ordering {
     let own = own_ordering(&module.functions[function]);
+    let is_hidden = |callee: &FunctionId| own_ordering(&module.functions[*callee]) != Ordering::None;
+    if called(module, function).iter().any(is_hidden) { Ordering::Hidden } else { own }
+}
+
+/// Whether a function, or one that it calls, asks which thread of its block it is. One that does not may be meant for
+/// blocks of one thread.
+pub fn asks_for_thread(module: &Module, function: FunctionId) -> bool {
+    let mut is_found = false;
+    for id in called(module, function).into_iter().chain([function]) {
+        walk::each_expr(&module.functions[id].body, &mut |expr| {
+            is_found |= matches!(expr.kind, ExprKind::Builtin(Builtin::ThreadIdx(_)));
+        });
+    }
+    is_found
+}
+
+/// The functions that a function calls, and those that they call.
+fn called(module: &Module, function: FunctionId) -> Vec<FunctionId> {
     let mut reached = callees(&module.functions[function]);
     let mut next = 0;
     while next < reached.len() {
         let callee = &module.functions[reached[next]];
-        if own_ordering(callee) != Ordering::None {
-            return Ordering::Hidden;
-        }
         let new: Vec<_> = callees(callee).into_iter().filter(|callee| !reached.contains(callee)).collect();
         reached.extend(new);
         next += 1;
     }
-    own
+    reached
 }
 
 fn callees(function: &Function) -> Vec<FunctionId> {

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::affine::Values;
 use super::locals::{locals, stored_places};
-use super::ordering::{Ordering, is_without_jumps, ordering};
+use super::ordering::{Ordering, asks_for_thread, is_without_jumps, ordering};
 use super::owner::{Fact, facts, is_owned};
 use super::root::{Root, Roots};
 use super::site::{Site, Sites, sites};
 use super::threads::{Threads, is_injective};
-use crate::ir::{FunctionId, LocalId, Module, Space, Stmt, StmtKind, Storage, Type, walk};
+use crate::ir::{FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type, walk};
 
 /// An adjoint parameter of a derivative, and whose adjoint it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +49,11 @@ pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> 
     let locals = locals(function);
     let roots = Roots::new(module, function, &locals);
     let values = Values::new(module, function, &locals, &roots, written(&roots, &function.body));
-    let sites = sites(&values, function);
+    let mut sites = sites(&values, function);
+    if asks_for_thread(module, id) {
+        // They contradict the premise; a harmless one, of a flag, must not prove anything.
+        sites.stores.retain(|store| !values.is_same_for_two_threads(store));
+    }
     let facts = match (function.space, ordering(module, id)) {
         (Space::Kernel, order @ (Ordering::None | Ordering::Barriers)) if is_without_jumps(function) => {
             facts(&sites, adjoints, order == Ordering::Barriers)
@@ -69,17 +73,20 @@ pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> 
     sites.additions.iter().map(addition).collect()
 }
 
-/// The plain stores of a kernel that all threads of a block make to one element, if a block has more than one: a race
-/// of the primal, and an adjoint that would be counted once a thread.
-pub fn stores_of_whole_blocks(module: &Module, id: FunctionId) -> Vec<&Stmt> {
+/// The plain stores of a kernel that all threads of a block make to one element, and the places: a race of the primal if
+/// a block has more than one thread, and an adjoint that would be counted once a thread.
+///
+/// A kernel that never asks which thread of its block it is may be meant for blocks of one thread.
+pub fn stores_of_whole_blocks(module: &Module, id: FunctionId) -> Vec<(&Stmt, &Place)> {
     let function = &module.functions[id];
+    if function.space != Space::Kernel || !is_without_jumps(function) || !asks_for_thread(module, id) {
+        return Vec::new();
+    }
     let locals = locals(function);
     let roots = Roots::new(module, function, &locals);
     let values = Values::new(module, function, &locals, &roots, written(&roots, &function.body));
-    let is_kernel = function.space == Space::Kernel;
-    let stores =
-        sites(&values, function).stores.into_iter().filter(|site| is_kernel && values.is_same_for_two_threads(site));
-    stores.map(|site| site.stmt).collect()
+    let stores = sites(&values, function).stores.into_iter().filter(|site| values.is_same_for_two_threads(site));
+    stores.map(|site| (site.stmt, site.place)).collect()
 }
 
 /// The memory whose additions are all plain.

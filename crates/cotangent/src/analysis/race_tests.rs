@@ -268,7 +268,42 @@ fn stores_of_whole_blocks_are_found() {
         stores_of_whole_blocks(&module, FunctionId(0)).len()
     };
     assert_eq!(found("y[blockIdx.x] = 1.0f;"), 1);
-    assert_eq!(found("if (n < m) { y[blockIdx.x] = 1.0f; }"), 1);
+    assert_eq!(found("y[0] = 1.0f;"), 1);
+    assert_eq!(found("if ((blockIdx.x as int) < n) { y[blockIdx.x] = 1.0f; }"), 1);
+    assert_eq!(found("for k: int = 0; k < m; k += 1 { y[k] = 1.0f; }"), 1);
     assert_eq!(found("if (threadIdx.x == 0u) { y[blockIdx.x] = 1.0f; }"), 0);
+    assert_eq!(found("if (i == 0) { y[0] = 1.0f; }"), 0);
     assert_eq!(found("y[i] = 1.0f;"), 0);
+    assert_eq!(found("for k: int = i; k < m; k += 1 { y[0] = 1.0f; }"), 0);
+    assert_eq!(found("if (i > 0) { return; } y[0] = 1.0f;"), 0);
+    assert_eq!(found("let t: float = 0.0f; t = 1.0f;"), 0);
+    // Launches of one thread.
+    assert_eq!(found("if (n == 1) { y[0] = 1.0f; }"), 0);
+    assert_eq!(found("if (((blockIdx.x + blockDim.x) as int) == 1) { y[0] = 1.0f; }"), 0);
+    let whole = |text: &str| stores_of_whole_blocks(&parse(text), FunctionId(0)).len();
+    assert_eq!(whole("kernel k(y: float*, n: int) { y[blockIdx.x] = 1.0f; }"), 0);
+    // A function's pointers are not the same for all threads.
+    assert_eq!(whole("device f(y: float*) { let i: unsigned int = threadIdx.x; y[0] = 1.0f; }"), 0);
+    // An element of an array in the element, of the thread.
+    let record = "record A { v: float[4] } kernel k(a: A*)";
+    assert_eq!(whole(&format!("{record} {{ a[0].v[threadIdx.x] = 1.0f; }}")), 0);
+    assert_eq!(whole(&format!("{record} {{ a[0].v[1] = (threadIdx.x as float); }}")), 1);
+}
+
+#[test]
+fn what_contradicts_the_premise_proves_nothing() {
+    assert_eq!(kernel("y[0] = 1.0f; d_x[n] += 1.0f;"), "a");
+    assert_eq!(kernel("if (i == 0) { y[0] = 1.0f; d_x[n] += 1.0f; }"), "p");
+    // A block of one thread, as far as can be known.
+    assert_eq!(decide(&parse(&format!("kernel k({PARAMS}) {{ y[0] = 1.0f; d_x[n] += 1.0f; }}"))), "p");
+}
+
+#[test]
+fn results_of_functions_are_stored() {
+    let callee = "device f(p: const float*) -> float { return *p; }";
+    let decide = |body: &str| decide(&parse(&format!("{callee} kernel k({PARAMS}) {{ {ID} {body} }}")));
+    assert_eq!(decide("if (i < n) { y[i] = call f((x + i)); d_x[i] += 1.0f; }"), "p");
+    assert_eq!(decide("if (i < n) { y[i] = call f((x + i)); } d_x[i] += 1.0f;"), "a");
+    assert_eq!(decide("if (i < n) { y[i] = call f((x + i)); d_x[(i / 2)] += 1.0f; }"), "a");
+    assert_eq!(decide("if (i < n) { let t: float; t = call f((x + i)); d_x[i] += 1.0f; }"), "a");
 }

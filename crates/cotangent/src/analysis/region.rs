@@ -51,6 +51,13 @@ pub struct Range {
     wide: Option<[Polynomial; 3]>,
 }
 
+impl Range {
+    /// The values that say which iterations there are.
+    pub fn values(&self) -> [&Polynomial; 3] {
+        [&self.from, &self.to, &self.by]
+    }
+}
+
 impl Frame {
     /// Whether what is inside may run in more than one phase between barriers, or be jumped over.
     pub fn hides_order(&self) -> bool {

@@ -16,6 +16,8 @@ use crate::ir::{Block, Function, Place, Stmt, StmtKind};
 pub struct Site<'f> {
     /// The statement.
     pub stmt: &'f Stmt,
+    /// Where it stores to.
+    pub place: &'f Place,
     /// Where the place may lie.
     pub roots: BTreeSet<Root>,
     /// Which element it is, if that is known.
@@ -27,7 +29,7 @@ pub struct Site<'f> {
 /// The plain stores and the accumulations of a function.
 #[derive(Default, Debug)]
 pub struct Sites<'f> {
-    /// Assignments.
+    /// Assignments, also of what a function returns.
     pub stores: Vec<Site<'f>>,
     /// Accumulations.
     pub additions: Vec<Site<'f>>,
@@ -58,7 +60,8 @@ impl<'f> Ctx<'f, '_> {
     fn stmt(&mut self, stmt: &'f Stmt) {
         let number = self.statements;
         match &stmt.kind {
-            StmtKind::Assign { place, .. } => {
+            // What a function returns is stored here, by the thread that called it.
+            StmtKind::Assign { place, .. } | StmtKind::Call { into: Some(place), .. } => {
                 let site = self.site(stmt, place);
                 self.sites.stores.push(site);
             }
@@ -81,7 +84,7 @@ impl<'f> Ctx<'f, '_> {
             StmtKind::While { .. }
             | StmtKind::Switch { .. }
             | StmtKind::Declare { .. }
-            | StmtKind::Call { .. }
+            | StmtKind::Call { into: None, .. }
             | StmtKind::Break
             | StmtKind::Continue
             | StmtKind::Return(_)
@@ -112,8 +115,8 @@ impl<'f> Ctx<'f, '_> {
         self.frames.pop();
     }
 
-    fn site(&self, stmt: &'f Stmt, place: &Place) -> Site<'f> {
+    fn site(&self, stmt: &'f Stmt, place: &'f Place) -> Site<'f> {
         let (roots, location) = (self.values.roots.place(place), self.values.location(place));
-        Site { stmt, roots, location, frames: self.frames.clone() }
+        Site { stmt, place, roots, location, frames: self.frames.clone() }
     }
 }

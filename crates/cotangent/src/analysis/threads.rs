@@ -1,6 +1,7 @@
 //! Which values differ between threads, and which indices do by the threads' coordinates alone.
 
 use super::affine::{Atom, INDEX_BITS, Operation, Values};
+use super::location::Step;
 use super::polynomial::{AtomId, Polynomial};
 use super::region::{Condition, Frame, index_bounds};
 use super::root::Root;
@@ -108,8 +109,13 @@ impl Values<'_> {
     /// Whether a value may differ between threads, or from one time to another. Parameters of a kernel are the same
     /// for all threads.
     pub fn varies(&self, value: &Polynomial, threads: Threads) -> bool {
+        self.varies_besides(value, threads, &[])
+    }
+
+    /// The same, some counters being given.
+    fn varies_besides(&self, value: &Polynomial, threads: Threads, counters: &[LocalId]) -> bool {
         self.mentions(value, &mut |atom| match atom {
-            Atom::Variable(local) => !self.function.params.contains(local),
+            Atom::Variable(local) => !self.function.params.contains(local) && !counters.contains(local),
             Atom::Builtin(Builtin::ThreadIdx(_)) => true,
             Atom::Builtin(Builtin::BlockIdx(_)) => threads == Threads::Grid,
             Atom::Builtin(Builtin::BlockDim(_) | Builtin::GridDim(_) | Builtin::WarpSize) => false,
@@ -162,23 +168,48 @@ impl Values<'_> {
         self.index(&Expr::load(Place::local(counter, ty)))
     }
 
-    /// Whether all threads of a block make a store, and to one element: its index and all that is around it do not
-    /// vary in a block. Then a block of two threads has a race, however it is launched.
+    /// Whether all threads of a block make a store, and to one element: its index and the loops around it do not vary
+    /// in a block. Then a block of two threads has a race, however it is launched.
+    ///
+    /// Of branches around it only those count that choose among blocks: another condition may hold for a launch of one
+    /// thread alone, as `blockDim.x == 1` or `n == 1` does.
     pub fn is_same_for_two_threads(&self, store: &Site<'_>) -> bool {
         let Some(location) = &store.location else { return false };
         let is_shared = match location.root {
             Root::Param(_) | Root::Behind(_) | Root::Global(_) | Root::Shared(_) => true,
             Root::Private(_) | Root::Unknown => false,
         };
-        let is_same = |value: &Polynomial| !self.varies(value, Threads::Block);
-        let is_uniform = |frame: &Frame| match frame {
-            Frame::Branch { conditions, .. } => conditions.iter().all(|condition| match condition {
-                Some(Condition::Compare { left, right, .. }) => is_same(left) && is_same(right),
-                Some(Condition::Truth { value, .. }) => is_same(value),
-                None => false,
-            }),
-            Frame::Count { .. } | Frame::Other { .. } => false,
-        };
-        is_shared && is_same(&location.index) && store.frames.iter().all(is_uniform)
+        let mut counters = Vec::new();
+        for frame in &store.frames {
+            let is_same = |value: &Polynomial| !self.varies_besides(value, Threads::Block, &counters);
+            let is_uniform = match frame {
+                Frame::Branch { conditions, .. } => conditions.iter().all(|condition| match condition {
+                    Some(Condition::Compare { left, right, .. }) => {
+                        is_same(left) && is_same(right) && self.chooses_blocks(&[left, right])
+                    }
+                    Some(Condition::Truth { value, .. }) => is_same(value) && self.chooses_blocks(&[value]),
+                    None => false,
+                }),
+                Frame::Count { range, .. } => {
+                    range.as_ref().is_some_and(|range| range.values().into_iter().all(is_same))
+                }
+                Frame::Other { .. } => false,
+            };
+            if !is_uniform {
+                return false;
+            }
+            if let Frame::Count { counter, .. } = frame {
+                counters.push(*counter);
+            }
+        }
+        let is_whole = !location.tail.contains(&Step::Somewhere);
+        is_shared && is_whole && !self.varies_besides(&location.index, Threads::Block, &counters)
+    }
+
+    /// Whether a condition on these values asks which block it is, and not how large blocks are.
+    fn chooses_blocks(&self, values: &[&Polynomial]) -> bool {
+        let mentions = |is_meant: fn(&Atom) -> bool| values.iter().any(|value| self.mentions(value, &mut { is_meant }));
+        mentions(|atom| matches!(atom, Atom::Builtin(Builtin::BlockIdx(_))))
+            && !mentions(|atom| matches!(atom, Atom::Builtin(Builtin::BlockDim(_))))
     }
 }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::function::Body;
 use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
+use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 
 /// What statements may change.
 #[derive(Default)]
@@ -29,15 +29,24 @@ impl Body<'_, '_> {
         let changes = changes(&self.block[before..]);
         let mut at = before;
         for expr in earlier {
-            if !self.is_affected(expr, &changes) {
-                continue;
-            }
-            let local = self.new_temporary(expr.ty.clone());
-            let value = std::mem::replace(expr, Expr::load(self.local_place(local)));
-            let kind = StmtKind::Declare { local, init: Some(value) };
-            self.block.insert(at, Stmt::new(kind).at(self.span));
-            at += 1;
+            self.protect_value(expr, &changes, &mut at);
         }
+    }
+
+    fn protect_value(&mut self, expr: &mut Expr, changes: &Changes, at: &mut usize) {
+        if !self.is_affected(expr, changes) {
+            return;
+        }
+        // An array is no value: its elements are.
+        if let (ExprKind::Construct(elements), Type::Array(..)) = (&mut expr.kind, &expr.ty) {
+            elements.iter_mut().for_each(|element| self.protect_value(element, changes, at));
+            return;
+        }
+        let local = self.new_temporary(expr.ty.clone());
+        let value = std::mem::replace(expr, Expr::load(self.local_place(local)));
+        let kind = StmtKind::Declare { local, init: Some(value) };
+        self.block.insert(*at, Stmt::new(kind).at(self.span));
+        *at += 1;
     }
 
     /// Whether a place is the same one after it was stored to: `a[a[0]]` need not be.

@@ -7,19 +7,37 @@ use std::ops::ControlFlow;
 
 pub use crate::analysis::race::AdjointParam;
 
+use crate::analysis::locals::variable;
 use crate::analysis::race::{Addition, Sharing, additions};
-use crate::ir::walk::{PartMut, stmt_parts_mut};
+use crate::ir::walk::{self, PartMut, stmt_parts_mut};
 use crate::ir::{
     AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Name, Place, PlaceKind, Scope,
-    StmtKind,
+    StmtKind, Storage,
 };
 
 /// Makes every `Accumulate` of a derivative an assignment or an atomic.
 pub fn accumulate(module: &mut Module, function: FunctionId, adjoints: &[AdjointParam]) {
-    let mut additions = additions(module, function, adjoints).into_iter();
+    let additions = additions(module, function, adjoints);
+    write(module, function, adjoints, additions);
+}
+
+/// The same without any proof: plain is only what names a variable of the thread itself.
+pub fn accumulate_atomically(module: &mut Module, function: FunctionId) {
+    let mut additions = Vec::new();
+    let known = &module.functions[function];
+    walk::each_stmt(&known.body, &mut |stmt| {
+        if let StmtKind::Accumulate { place, .. } = &stmt.kind {
+            let is_own = variable(place).is_some_and(|local| known.locals[local].storage == Storage::Private);
+            additions.push(if is_own { Addition::Plain } else { Addition::Atomic(Sharing::UnknownMemory) });
+        }
+    });
+    write(module, function, &[], additions);
+}
+
+fn write(module: &mut Module, function: FunctionId, adjoints: &[AdjointParam], additions: Vec<Addition>) {
     let mut body = std::mem::take(&mut module.functions[function].body);
     let ctx = Ctx { module, function: &module.functions[function], adjoints };
-    ctx.block(&mut body, &mut additions);
+    ctx.block(&mut body, &mut additions.into_iter());
     module.functions[function].body = body;
 }
 
@@ -164,5 +182,31 @@ mod tests {
         let notes: Vec<_> = module.functions[FunctionId(0)].body.iter().map(|stmt| stmt.note.as_deref()).collect();
         let (shared, run) = ("threads may share x[k]", "threads may share an element of x");
         assert_eq!(notes, [None, None, None, Some(shared), None, Some(run)]);
+    }
+
+    #[test]
+    fn without_proofs_all_but_the_threads_own_variables_is_atomic() {
+        let mut module = text::parse(
+            "kernel k(x: const float*, y: float*, d_x: float*) {
+               let i: int = (threadIdx.x as int);
+               y[i] = x[i];
+               let shared s: float[4];
+               let a: float[4];
+               a[1] += 1.0f;
+               s[1] += 1.0f;
+               let p: float* = &a[0];
+               p[i] += 1.0f;
+               d_x[i] += 1.0f;
+             }",
+        )
+        .expect("the text is well-formed");
+        accumulate_atomically(&mut module, FunctionId(0));
+        let kinds = module.functions[FunctionId(0)].body.iter().filter_map(|stmt| match &stmt.kind {
+            StmtKind::Atomic { .. } => Some('a'),
+            StmtKind::Assign { .. } => Some('p'),
+            StmtKind::Accumulate { .. } => Some('?'),
+            _ => None,
+        });
+        assert_eq!(kinds.collect::<String>(), "ppaaa");
     }
 }

@@ -1,9 +1,10 @@
 //! New variables of a function, with names that nothing else has.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use crate::ir::walk;
-use crate::ir::{Block, Expr, Function, Local, LocalId, Module, Name, Place, Stmt, StmtKind, Storage, Type};
+use crate::ir::{Block, Expr, Function, Local, LocalId, Module, Name, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 
 /// Gives out new private variables of one function.
 pub(super) struct NewLocals {
@@ -94,9 +95,28 @@ pub(super) fn same_place(left: &Place, right: &Place) -> bool {
                 walk::NodeMut::Place(place) => place.span = crate::source::Span::NONE,
                 walk::NodeMut::Stmt(_) => {}
             }
-            std::ops::ControlFlow::<()>::Continue(())
+            ControlFlow::<()>::Continue(())
         });
         place
     };
     strip(left) == strip(right)
+}
+
+/// Whether a block reads, writes or points to a variable.
+pub(super) fn mentions(block: &[Stmt], local: LocalId) -> bool {
+    walk::visit_block(block, &mut |node| is_mention(node, local)).is_break()
+}
+
+/// Whether an expression reads or points to a variable.
+pub(super) fn expr_mentions(expr: &Expr, local: LocalId) -> bool {
+    walk::visit_expr(expr, &mut |node| is_mention(node, local)).is_break()
+}
+
+fn is_mention(node: walk::Node<'_>, local: LocalId) -> ControlFlow<()> {
+    match node {
+        walk::Node::Place(Place { kind: PlaceKind::Local(mentioned), .. }) if *mentioned == local => {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    }
 }

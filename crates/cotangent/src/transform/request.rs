@@ -11,16 +11,40 @@ pub struct Request {
     pub function: FunctionId,
     /// The parameters that are named, in the order named; all others are constant.
     pub wrt: Vec<LocalId>,
+    /// What the derivative may rest on.
+    pub analyses: Analyses,
+}
+
+/// What a derivative may rest on.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Analyses {
+    /// Proofs that threads do not meet.
+    #[default]
+    On,
+    /// No proof: whatever threads might share is added to atomically, one addition for each use. The numbers must be
+    /// the same, which is how the proofs are tested; the result is not for GPUs, whose atomics refuse local memory.
+    Off,
 }
 
 impl Request {
+    /// The request for these parameters.
+    pub fn of(function: FunctionId, wrt: Vec<LocalId>) -> Request {
+        Request { function, wrt, analyses: Analyses::On }
+    }
+
+    /// The same request, with proofs or without.
+    #[must_use]
+    pub fn with_analyses(self, analyses: Analyses) -> Request {
+        Request { analyses, ..self }
+    }
+
     /// The request for parameters by name; without names, for all that can be named.
     ///
     /// # Errors
     /// A name that is no parameter's, is given twice, or is of a parameter without a derivative.
     pub fn new(module: &Module, function: FunctionId, names: Option<&[String]>) -> Result<Request, Vec<Diagnostic>> {
         let able = differentiable_parameters(module, function);
-        let Some(names) = names else { return Ok(Request { function, wrt: able }) };
+        let Some(names) = names else { return Ok(Request::of(function, able)) };
         let known = &module.functions[function];
         let mut wrt = Vec::new();
         let mut found = Vec::new();
@@ -45,7 +69,7 @@ impl Request {
             };
             found.push(refused.help(format!("can be named: {}; cannot: {}", list(can), list(cannot))));
         }
-        if found.is_empty() { Ok(Request { function, wrt }) } else { Err(found) }
+        if found.is_empty() { Ok(Request::of(function, wrt)) } else { Err(found) }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use super::locals::{rename, same_place};
+use super::locals::{expr_mentions, rename, same_place};
 use super::normalize::own_variable;
 use crate::ir::walk::{self, Node, PartMut};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
@@ -323,18 +323,7 @@ fn is_zero(expr: &Expr) -> bool {
 }
 
 fn mentions(stmt: &Stmt, local: LocalId) -> bool {
-    walk::visit_block(std::slice::from_ref(stmt), &mut |node| match node {
-        Node::Place(Place { kind: PlaceKind::Local(mentioned), .. }) if *mentioned == local => ControlFlow::Break(()),
-        Node::Stmt(stmt) if walk::declared_local(stmt) == Some(local) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    })
-    .is_break()
-}
-
-fn expr_mentions(expr: &Expr, local: LocalId) -> bool {
-    walk::visit_expr(expr, &mut |node| match node {
-        Node::Place(Place { kind: PlaceKind::Local(mentioned), .. }) if *mentioned == local => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    })
-    .is_break()
+    let mut declares = false;
+    walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| declares |= walk::declared_local(inner) == Some(local));
+    declares || super::locals::mentions(std::slice::from_ref(stmt), local)
 }

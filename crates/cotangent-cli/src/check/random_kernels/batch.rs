@@ -16,12 +16,12 @@ use cotangent_driver::program::{CpuProgram, Failure, Input, Passes, direct_of, r
 use cotangent_driver::{DriverError, Tools};
 
 use super::super::compare::compare;
-use super::super::entry_of;
 use super::super::layout::Precision;
-use super::super::problem::Problem;
+use super::super::problem::{Gradients, Problem};
 use super::super::program::{Differentiated, Launch, Program, Texts, Variant, is_rejected};
 use super::super::random::Random;
 use super::super::values;
+use super::super::{entry_of, gradients};
 use super::tree::Kernel;
 
 /// What became of a kernel.
@@ -52,7 +52,7 @@ struct Derived {
     module: Module,
     request: Request,
     forward: Module,
-    reverse: Module,
+    gradients: Gradients,
 }
 
 /// A derivative that is made for these kernels never needs longer, in seconds.
@@ -140,8 +140,8 @@ fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
     let derived = catch_unwind(AssertUnwindSafe(|| {
         let (module, request) = lowered(passes.both(), &wanted)?;
         let forward = entry_of(&differentiate(&module, &request, Mode::Forward)?);
-        let reverse = entry_of(&differentiate(&module, &request, Mode::Reverse)?);
-        Ok(Derived { index, module, request, forward, reverse })
+        let gradients = gradients(&module, &request)?;
+        Ok(Derived { index, module, request, forward, gradients })
     }));
     let refused = |found: Vec<Diagnostic>| match found.first() {
         Some(first) if first.code == INTERNAL => Outcome::Wrong {
@@ -181,13 +181,13 @@ fn build(
     let functions = all.iter().zip(&names).map(|(derived, name)| Differentiated {
         function: name,
         is_kernel: true,
-        derivatives: vec![(Variant::Forward, &derived.forward), (Variant::Reverse, &derived.reverse)],
+        derivatives: [(Variant::Forward, &derived.forward)].into_iter().chain(derived.gradients.variants()).collect(),
     });
     let texts = Texts { file, direct, functions: functions.collect() };
     let flags = ParseFlags::default();
     let mut precisions = vec![Precision::Widened];
     precisions.extend(native.then_some(Precision::Native));
-    let build = |precision| Program::build(tools, &texts, &flags, precision, false, folder);
+    let build = |precision| Program::build(tools, &texts, &flags, precision, folder);
     let programs: Result<Vec<Program>> = precisions.into_iter().map(build).collect();
     Ok(programs?.into_iter().map(|program| program.within(LONGEST)).collect())
 }
@@ -219,8 +219,8 @@ fn compared(kernel: &Kernel, derived: &Derived, programs: &[Program], seed: u64)
     let threads = (kernel.blocks * kernel.threads) as usize;
     let specs = values::parse(&kernel.arguments()).map_err(|message| anyhow::anyhow!(message))?;
     let problem = Problem::new(&derived.module, &derived.request, &derived.forward, &specs, 1, &mut random)?;
-    let problem = problem.with_gradient(Some(&derived.reverse), threads);
-    let report = match compare(&problem, programs, launch, true, 1, &mut random) {
+    let problem = problem.with_gradients(&derived.gradients, threads);
+    let report = match compare(&problem, programs, launch, 1, &mut random) {
         Ok(report) => report,
         Err(error) => {
             let detail = format!("{error:#}");

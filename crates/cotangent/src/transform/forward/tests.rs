@@ -13,7 +13,7 @@ fn request(module: &Module, function: &str, wrt: &str) -> Request {
         let is_it = |param: &&crate::ir::LocalId| function.local_name(**param) == name;
         *function.params.iter().find(is_it).expect("the parameter is there")
     };
-    Request { function: id, wrt: wrt.split(", ").map(named).collect() }
+    Request::of(id, wrt.split(", ").map(named).collect())
 }
 
 fn check(source: &str, function: &str, wrt: &str, expected: Expect) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::locals::{assign, declare, same_place};
+use super::super::locals::{assign, declare, mentions, same_place};
 use super::expr::{constant, when};
 use super::function::{Ctx, Pair};
 use super::stable::Kept;
@@ -343,15 +343,4 @@ fn increment<'a>(place: &Place, value: &'a Expr) -> Option<(&'a Expr, bool)> {
         BinaryOp::Subtract if is_place(left) => Some((right, true)),
         _ => None,
     }
-}
-
-/// Whether a block mentions a variable.
-pub(super) fn mentions(block: &[Stmt], local: LocalId) -> bool {
-    walk::visit_block(block, &mut |node| match node {
-        Node::Place(Place { kind: PlaceKind::Local(mentioned), .. }) if *mentioned == local => {
-            std::ops::ControlFlow::Break(())
-        }
-        _ => std::ops::ControlFlow::Continue(()),
-    })
-    .is_break()
 }

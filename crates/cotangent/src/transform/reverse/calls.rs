@@ -15,11 +15,13 @@ impl Ctx<'_> {
         let Some(into) = into.filter(|into| self.is_active_place(into)) else { return pair };
         let Some(shadow) = self.shadow(into) else { return pair };
         let pattern: Vec<Sharing> = args.iter().map(|arg| self.sharing(arg)).collect();
+        let out = &mut pair.reverse;
         if pattern.iter().all(|sharing| *sharing == Sharing::Constant) {
-            self.forget(into, &mut pair.reverse);
+            if !self.is_first_value(into) {
+                self.clear(&shadow, out);
+            }
             return pair;
         }
-        let out = &mut pair.reverse;
         let mut call_args = args.to_vec();
         call_args.push(self.seed_of(into, &shadow, out));
         let mut after = Block::new();

@@ -12,8 +12,8 @@ use super::function::{Ctx, Frame, Pair};
 use super::slice::{Sliced, pushed_records};
 use super::stable::Kept;
 use crate::analysis::{self, Object};
-use crate::ir::walk::{self, Node};
-use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::walk;
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, Stmt, StmtKind, Type};
 
 /// Recorded values of loops with at most so many iterations, known beforehand, stay in the thread.
 const MAX_LOCAL_RECORD: i128 = 64;
@@ -84,7 +84,7 @@ impl Ctx<'_> {
         }
         let entries = rows.len();
         rows.extend(sliced.recorded.iter().copied());
-        let is_order_free = rows.is_empty() && self.is_order_free(&adjoints, &sliced.slice);
+        let is_order_free = rows.is_empty() && self.is_order_free(&adjoints, &it.declared);
 
         let mut before = std::mem::take(&mut kept.declarations);
         let (forward, storage) = self.forward_loop(it, &count, (&rows, entries), &sliced, &mut before);
@@ -96,7 +96,7 @@ impl Ctx<'_> {
         let mut body = Block::new();
         let reverse_counter = counter.map(|counter| self.copy_of(counter, &mut map));
         self.take_rows(&rows, &storage, reverse_counter, it, &mut map, &mut body);
-        self.private_copies(&sliced.slice, &mut map, &mut body);
+        self.private_copies(it, &sliced.slice, &mut map, &mut body);
         let (slice, copies) = copy_block(&sliced.slice, &mut self.function, &mut self.names);
         map.extend(copies);
         let mut iteration = [slice, adjoints].concat();
@@ -122,6 +122,9 @@ impl Ctx<'_> {
                 continue;
             }
             if it.written.contains(&object) {
+                if self.points_inside(*local) {
+                    self.refuse_record(it.stmt);
+                }
                 rows.push(*local);
             } else if here.contains(&object) {
                 let place = Place::local(*local, self.function.locals[*local].ty.clone());
@@ -305,13 +308,14 @@ impl Ctx<'_> {
         }
     }
 
-    /// Variables from outside that the repeated statements assign get copies, which live as long as the iteration.
-    fn private_copies(&mut self, slice: &Block, map: &mut HashMap<LocalId, LocalId>, out: &mut Block) {
+    /// Variables that the repeated statements assign and do not declare get copies, which live as long as the iteration.
+    fn private_copies(&mut self, it: &Loop<'_>, slice: &Block, map: &mut HashMap<LocalId, LocalId>, out: &mut Block) {
         let mut declared = BTreeSet::new();
         walk::each_stmt(slice, &mut |stmt| declared.extend(walk::declared_local(stmt)));
         let written: BTreeSet<LocalId> = slice.iter().flat_map(|stmt| self.written_inside(stmt)).collect();
         for local in written {
-            if !declared.contains(&local) && !map.contains_key(&local) && self.is_register(local) {
+            let can_copy = self.is_register(local) || it.declared.contains(&local);
+            if !declared.contains(&local) && !map.contains_key(&local) && can_copy {
                 let copy = self.copy_of(local, map);
                 out.push(declare(copy, None));
             }
@@ -357,35 +361,6 @@ impl Ctx<'_> {
         Stmt::new(StmtKind::For(Box::new(kind))).at(it.stmt.span)
     }
 
-    /// Whether the adjoints of iterations only add to what outlives them, and read nothing that they add to.
-    fn is_order_free(&self, adjoints: &Block, slice: &Block) -> bool {
-        let mut inside = BTreeSet::new();
-        for block in [adjoints, slice] {
-            walk::each_stmt(block, &mut |stmt| inside.extend(walk::declared_local(stmt)));
-        }
-        let mut is_free = true;
-        let (mut added, mut read) = (BTreeSet::new(), BTreeSet::new());
-        walk::each_stmt(adjoints, &mut |stmt| match &stmt.kind {
-            StmtKind::Assign { place, .. } => is_free &= root(place).is_some_and(|local| inside.contains(&local)),
-            StmtKind::Accumulate { place, .. } => added.extend(root(place)),
-            StmtKind::Pop { .. } => is_free = false,
-            StmtKind::Call { function, args, .. } => {
-                is_free &= !self.may_overwrite(*function);
-                args.iter().filter(|arg| arg.ty.is_pointer()).for_each(|arg| added.extend(self.reads(arg)));
-            }
-            _ => {}
-        });
-        let _ = walk::visit_block(adjoints, &mut |node| {
-            if let Node::Expr(Expr { kind: ExprKind::Load(place), ty, .. }) = node
-                && !ty.is_pointer()
-            {
-                read.extend(root(place));
-            }
-            std::ops::ControlFlow::<()>::Continue(())
-        });
-        is_free && added.iter().all(|local| inside.contains(local) || !read.contains(local))
-    }
-
     /// A variable that takes the place of another in the reverse sweep.
     fn copy_of(&mut self, local: LocalId, map: &mut HashMap<LocalId, LocalId>) -> LocalId {
         if let Some(copy) = map.get(&local) {
@@ -422,24 +397,6 @@ fn with_body(stmt: &Stmt, body: Block) -> Stmt {
         _ => {}
     }
     stmt
-}
-
-/// The variable that a place is reached from.
-fn root(place: &Place) -> Option<LocalId> {
-    match &place.kind {
-        PlaceKind::Local(local) => Some(*local),
-        PlaceKind::Global(_) => None,
-        PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => root(base),
-        PlaceKind::Element(pointer, _) => pointer_root(pointer),
-    }
-}
-
-fn pointer_root(pointer: &Expr) -> Option<LocalId> {
-    match &pointer.kind {
-        ExprKind::Load(place) | ExprKind::AddressOf(place) => root(place),
-        ExprKind::Binary(BinaryOp::Offset, base, _) | ExprKind::Cast(base) => pointer_root(base),
-        _ => None,
-    }
 }
 
 /// A type for a variable that is assigned later: no reference.

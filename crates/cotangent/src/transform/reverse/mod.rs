@@ -11,6 +11,7 @@ mod expr;
 mod function;
 mod launch;
 mod loops;
+mod order_free;
 mod record;
 mod ruled;
 mod slice;
@@ -20,13 +21,15 @@ mod write;
 
 use std::collections::{HashMap, HashSet};
 
-use super::Request;
-use super::accumulate::{AdjointParam, accumulate};
-use super::normalize::{Inlining, inline_calls, loops_without_numbers, remove_jumps};
+use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
+use super::normalize::{
+    Inlining, counted_loops, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
+};
 use super::privatize::privatize;
 use super::references::references_to_pointers;
 use super::signatures::check_rules;
 use super::simplify::simplify;
+use super::{Analyses, Request};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, FunctionId, Module, Name, order};
 
@@ -40,7 +43,8 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
     let mut inlined = HashSet::new();
     loop {
         let normal = normalize(module, &inlined);
-        let mut pullbacks = Pullbacks { output: program.clone(), ..Pullbacks::default() };
+        let output = program.clone();
+        let mut pullbacks = Pullbacks { output, analyses: request.analyses, ..Pullbacks::default() };
         let kind = Kind::Gradient(request.wrt.clone());
         let gradient = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
@@ -66,6 +70,8 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
         remove_jumps(module, &mut function);
         loops_without_numbers(module, &mut function);
         inline_calls(&normal, &mut known, &mut function);
+        pointers_to_indices(&normal, &mut function);
+        counted_loops(&mut function);
         normal.functions[id] = function;
     }
     normal
@@ -101,6 +107,7 @@ pub(super) enum Sharing {
 pub(super) struct Pullbacks {
     /// The program with its derivatives after it.
     output: Module,
+    analyses: Analyses,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
     helpers: HashMap<Name, FunctionId>,
     /// The kernel that counts the slots of the gradient's record.
@@ -141,8 +148,13 @@ impl Pullbacks {
         references_to_pointers(&self.output, &mut function);
         let id = self.output.functions.push(function);
         simplify(&mut self.output.functions[id]);
-        accumulate(&mut self.output, id, adjoints);
-        privatize(&mut self.output, id);
+        match self.analyses {
+            Analyses::On => {
+                accumulate(&mut self.output, id, adjoints);
+                privatize(&mut self.output, id);
+            }
+            Analyses::Off => accumulate_atomically(&mut self.output, id),
+        }
         let function = &mut self.output.functions[id];
         let locals = std::mem::take(&mut function.locals);
         function.locals = order::declared_only(&mut function.params, locals, &mut function.body);

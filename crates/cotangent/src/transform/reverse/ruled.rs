@@ -7,11 +7,10 @@
 use std::collections::HashMap;
 
 use super::super::differentiable::carries_float;
-use super::super::locals::{assign, declare};
+use super::super::locals::{assign, declare, mentions};
 use super::super::normalize::own_variable;
 use super::super::signatures::{VALUE_FIELD, adjoint_type, has_seed, writes_active};
 use super::Sharing;
-use super::block::mentions;
 use super::function::{Ctx, Pair, address};
 use super::slice::Needed;
 use crate::analysis::{self, Base, Objects};

@@ -509,22 +509,19 @@ impl Ctx<'_> {
         }
     }
 
-    /// Whether a pointer may point to a variable of the iteration, which is another one in the reverse sweep.
-    fn points_inside(&self, local: LocalId) -> bool {
+    /// Whether a pointer may point to a variable of an iteration, which is another one in the reverse sweep.
+    pub(super) fn points_inside(&self, local: LocalId) -> bool {
         let followed = self.twins.get(&local).copied().unwrap_or(local);
         if !self.is_primal(followed) {
             return false;
         }
         let load = Expr::load(Place::local(followed, self.primal.locals[followed].ty.clone()));
         let reached = self.objects.reachable(&load);
-        let declared = self.frames.last().map(|frame| &frame.declared);
-        reached
-            .iter()
-            .filter_map(|object| object.as_local())
-            .any(|target| declared.is_some_and(|declared| declared.contains(&target)))
+        let lives_inside = |target| self.frames.iter().any(|frame| frame.is_loop && frame.declared.contains(&target));
+        reached.iter().filter_map(|object| object.as_local()).any(lives_inside)
     }
 
-    fn refuse_record(&mut self, stmt: &Stmt) {
+    pub(super) fn refuse_record(&mut self, stmt: &Stmt) {
         let message = "the reverse sweep needs an array as it was here, and cannot compute it again";
         self.report(
             Diagnostic::new(CANNOT_RECORD, stmt.span, message, "depends on memory that changes later")

@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::super::accumulate::AdjointParam;
 use super::super::differentiable::carries_float;
-use super::super::locals::{NewLocals, rename};
+use super::super::locals::{NewLocals, mentions, rename};
+use super::super::refused_stores::refused_stores;
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
-use super::block::{Sweeps, mentions};
+use super::block::Sweeps;
 use super::expr::constant;
 use super::function::{Ctx, Frame, address_taken, write_counts};
 use super::stable::Kept;
@@ -80,6 +81,7 @@ pub(super) fn write(
     };
     ctx.check_named(&named);
     ctx.check_bits();
+    ctx.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
     let (adjoints, sums) = ctx.adjoint_params(&named, kind);
     let seed = ctx.seed(kind);
     let body = ctx.body(seed, kind, &sums);

@@ -1,0 +1,88 @@
+//! Whether the iterations of a reverse loop may run in any order.
+//!
+//! They may if they only add to adjoints that outlive them, and read none that they add to. What a pointer to adjoints
+//! points to is asked of the pointer that it follows: two pointers may lead to one adjoint.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
+
+use super::super::normalize::own_variable;
+use super::function::Ctx;
+use crate::analysis::Object;
+use crate::ir::walk::{self, Node};
+use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind};
+
+impl Ctx<'_> {
+    /// Whether the adjoints of an iteration commute with those of another. `declared` are the variables of the primal
+    /// program that live in an iteration.
+    pub(super) fn is_order_free(&self, adjoints: &Block, declared: &HashSet<LocalId>) -> bool {
+        let outlives = |object: &Object| object.as_local().is_none_or(|local| !declared.contains(&local));
+        let mut is_free = true;
+        let (mut added, mut read) = (BTreeSet::new(), BTreeSet::new());
+        walk::each_stmt(adjoints, &mut |stmt| match &stmt.kind {
+            StmtKind::Assign { place, .. } => is_free &= !self.shadowed(place).iter().any(outlives),
+            StmtKind::Accumulate { place, .. } => added.extend(self.shadowed(place)),
+            StmtKind::Pop { .. } => is_free = false,
+            StmtKind::Call { function, args, .. } => {
+                is_free &= !self.may_overwrite(*function);
+                let pointers = args.iter().filter(|arg| arg.ty.is_pointer());
+                pointers.for_each(|arg| added.extend(self.shadowed_behind(&self.reads(arg))));
+            }
+            _ => {}
+        });
+        let _ = walk::visit_block(adjoints, &mut |node| {
+            if let Node::Expr(Expr { kind: ExprKind::Load(place), ty, .. }) = node
+                && !ty.is_pointer()
+            {
+                read.extend(self.shadowed(place));
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        is_free
+            && added.iter().filter(|object| outlives(object)).all(|object| !read.iter().any(|it| it.overlaps(object)))
+    }
+
+    /// The objects of the primal program whose adjoints a place may be; none for what is no adjoint.
+    fn shadowed(&self, place: &Place) -> BTreeSet<Object> {
+        if let Some(local) = own_variable(place) {
+            return self.primal_of(local).map(Object::local).into_iter().collect();
+        }
+        self.shadowed_behind(&mentioned(place))
+    }
+
+    /// The objects whose adjoints may be reached from any variable that a pointer or a place mentions.
+    fn shadowed_behind(&self, mentioned: &BTreeSet<LocalId>) -> BTreeSet<Object> {
+        let mut objects = BTreeSet::new();
+        for primal in mentioned.iter().filter_map(|local| self.primal_of(*local)) {
+            let load = Expr::load(Place::local(primal, self.primal.locals[primal].ty.clone()));
+            objects.extend(self.objects.reachable(&load));
+            objects.insert(Object::local(primal));
+        }
+        objects
+    }
+
+    /// The variable that a variable shadows.
+    fn primal_of(&self, shadow: LocalId) -> Option<LocalId> {
+        let shadows = |local: &LocalId| match self.shadows.local(*local).map(|place| &place.kind) {
+            Some(PlaceKind::Local(known)) => *known == shadow,
+            // What an adjoint parameter points to.
+            Some(PlaceKind::Element(pointer, _)) => {
+                matches!(&pointer.kind, ExprKind::Load(place) if own_variable(place) == Some(shadow))
+            }
+            _ => false,
+        };
+        self.primal.locals.ids().find(shadows)
+    }
+}
+
+/// The variables that a place is reached from, whatever way.
+fn mentioned(place: &Place) -> BTreeSet<LocalId> {
+    let mut found = BTreeSet::new();
+    let _ = walk::visit_place(place, &mut |node| {
+        if let Node::Place(Place { kind: PlaceKind::Local(local), .. }) = node {
+            found.insert(*local);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    found
+}
