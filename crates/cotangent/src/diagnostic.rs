@@ -60,9 +60,9 @@ codes! {
     THREADS_ACTIVE = "C0206", "threads exchange active values";
     UNKNOWN_POINTER = "C0207", "a pointer to unknown memory on an active path";
     CANNOT_RECORD = "C0208", "a value that can be neither computed again nor recorded";
-    RULE_SIGNATURE = "C0209", "a rule whose signature does not fit";
-    RULE_CONFLICT = "C0210", "a rule that cannot hold";
-    SHARED_STORE = "C0211", "an active element that all threads of a block store to";
+    SHARED_STORE = "C0209", "an active element that all threads of a block store to";
+    RULE_SIGNATURE = "C0210", "a rule whose signature does not fit";
+    RULE_CONFLICT = "C0211", "a rule that cannot hold";
     INTERNAL = "C0999", "a contradiction inside Cotangent";
 }
 
