@@ -7,6 +7,7 @@ use crate::ir::walk;
 use crate::ir::{Block, Expr, Function, Local, LocalId, Module, Name, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 
 /// Gives out new private variables of one function.
+#[derive(Clone)]
 pub(super) struct NewLocals {
     taken: HashSet<Name>,
     counts: HashMap<Name, u32>,

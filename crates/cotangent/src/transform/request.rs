@@ -1,8 +1,9 @@
 //! What is to be differentiated, from the names that the user gave.
 
 use super::differentiable::differentiable_parameters;
-use crate::diagnostic::{self, Diagnostic};
-use crate::ir::{FunctionId, LocalId, Module};
+use crate::analysis::uses_memory;
+use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE};
+use crate::ir::{FunctionId, LocalId, Module, Space};
 
 /// What is to be differentiated, and with respect to what.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,6 +54,33 @@ impl Request {
         Request { analyses, ..self }
     }
 
+    /// The same request in the split form. Memory that the parameters `saved` lead to may change between the two functions.
+    ///
+    /// # Errors
+    /// A function that is no kernel, a name that is no parameter's or of one that leads to no memory.
+    pub fn split(self, module: &Module, saved: &[String]) -> Result<Request, Vec<Diagnostic>> {
+        let function = &module.functions[self.function];
+        let refused = |message: String, label: &str| Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, label);
+        if function.space != Space::Kernel {
+            let message = format!("`{}` is no kernel, and only kernels have a split form", function.name);
+            let help = "split the kernel that calls it, or leave out `--split`";
+            return Err(vec![refused(message, "a device function").help(help)]);
+        }
+        let mut params = Vec::new();
+        let mut found = Vec::new();
+        for name in saved {
+            match function.params.iter().find(|param| function.local_name(**param) == name) {
+                Some(param) if uses_memory(module, &function.locals[*param].ty) => params.push(*param),
+                Some(_) => found.push(refused(format!("`{name}` leads to no memory to save"), "passed by value")),
+                None => {
+                    let message = format!("`{}` has no parameter `{name}`", function.name);
+                    found.push(refused(message, "the parameters of this function"));
+                }
+            }
+        }
+        if found.is_empty() { Ok(Request { form: Form::Split { saved: params }, ..self }) } else { Err(found) }
+    }
+
     /// The request for parameters by name; without names, for all that can be named.
     ///
     /// # Errors
@@ -74,7 +102,7 @@ impl Request {
                 }
             };
             let label = "the parameters of this function";
-            let refused = Diagnostic::new(diagnostic::NOT_DIFFERENTIABLE, known.span, message, label);
+            let refused = Diagnostic::new(NOT_DIFFERENTIABLE, known.span, message, label);
             let name_of = |param: &LocalId| known.local_name(*param);
             let (can, cannot): (Vec<&LocalId>, Vec<&LocalId>) =
                 known.params.iter().partition(|param| able.contains(param));

@@ -59,7 +59,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
                 let bytes = launch::add_bytes(&mut pullbacks.output, roots[0], params, slots);
                 match request.form {
                     Form::Joint => roots = vec![launch::add_launcher(&mut pullbacks.output, roots[0], params, bytes)],
-                    Form::Split { .. } => roots.push(bytes),
+                    Form::Split { .. } => roots.insert(0, bytes),
                 }
             }
             return Ok(order::needed_by(&pullbacks.output, &roots));
@@ -146,7 +146,7 @@ impl Pullbacks {
     }
 
     fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<FunctionId, Vec<Diagnostic>> {
-        let Written { function, adjoints, uses_record, slots, augmented } = write::write(normal, id, kind, self)?;
+        let Written { function, adjoints, uses_record, slots, augmented, note } = write::write(normal, id, kind, self)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
             self.unfit.insert(id);
         }
@@ -159,7 +159,12 @@ impl Pullbacks {
         if let Some(augmented) = augmented {
             self.augmented = Some(self.add(augmented, &[]));
         }
-        Ok(self.add(function, &adjoints))
+        let derivative = self.add(function, &adjoints);
+        if let (Some(note), Some(first)) = (note, self.output.functions[derivative].body.first_mut()) {
+            let before = first.note.take().map(|before| format!("\n{before}")).unwrap_or_default();
+            first.note = Some(format!("{note}{before}").into());
+        }
+        Ok(derivative)
     }
 
     fn add(&mut self, mut function: Function, adjoints: &[AdjointParam]) -> FunctionId {

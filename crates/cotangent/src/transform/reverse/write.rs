@@ -38,6 +38,8 @@ pub(super) struct Written {
     pub(super) slots: Option<SlotCount>,
     /// The forward sweep, where it is a function of its own.
     pub(super) augmented: Option<Function>,
+    /// What must be said at the top of the function.
+    pub(super) note: Option<String>,
 }
 
 /// How many slots of the record a thread needs.
@@ -101,6 +103,7 @@ pub(super) fn write(
         Kind::Gradient(_) | Kind::Pullback(_) => (ctx.write_joint(kind, &sums), None),
     };
     let uses_record = ctx.uses_record;
+    let note = augmented.is_some().then(|| ctx.needed_arrays());
     if !ctx.diagnostics.is_empty() {
         return Err(ctx.diagnostics);
     }
@@ -110,7 +113,7 @@ pub(super) fn write(
         .into_iter()
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
-    Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented })
+    Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented, note })
 }
 
 /// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.
@@ -270,10 +273,10 @@ impl Ctx<'_> {
         if self.uses_record {
             let types = record::recorded_types(&augmented.body);
             let (filled, read) = match fixed {
-                Some(count) => (Start::Empty, Start::Fixed(count)),
+                Some(count) => (Start::Numbered(0), Start::Numbered(count)),
                 None => (Start::Filled, Start::Counted),
             };
-            record::lower(&mut augmented, &mut self.names, &types, filled);
+            record::lower(&mut augmented, &mut self.names.clone(), &types, filled);
             record::lower(&mut self.function, &mut self.names, &types, read);
         }
         params_first(&mut augmented);
