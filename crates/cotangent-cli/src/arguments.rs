@@ -127,18 +127,31 @@ pub(crate) struct Differentiated {
     /// Arrays whose values are recorded because they may change between `f_augmented` and `f_reverse`
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "split")]
     pub(crate) save: Vec<String>,
+
+    /// Arrays that end as they were before the call, every store to them taken back
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "split")]
+    pub(crate) rollback: Vec<String>,
 }
 
 impl Differentiated {
     /// The names, without the blanks around them.
     pub(crate) fn names(&self) -> Option<Vec<String>> {
-        self.wrt.as_ref().map(|names| names.iter().map(|name| name.trim().to_owned()).collect())
+        self.wrt.as_deref().map(trimmed)
     }
 
     /// What is recorded between the two functions of the split form.
     pub(crate) fn saved(&self) -> Option<Vec<String>> {
-        self.split.then(|| self.save.iter().map(|name| name.trim().to_owned()).collect())
+        self.split.then(|| trimmed(&self.save))
     }
+
+    /// What ends as it was.
+    pub(crate) fn rolled_back(&self) -> Vec<String> {
+        trimmed(&self.rollback)
+    }
+}
+
+fn trimmed(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| name.trim().to_owned()).collect()
 }
 
 /// Proves the derivatives of a kernel or a device function on the CPU.

@@ -25,12 +25,14 @@ pub struct Wanted<'a> {
     pub wrt: Option<&'a [String]>,
     /// Reverse mode in two functions; memory that these parameters lead to may change between them.
     pub split: Option<&'a [String]>,
+    /// Parameters whose memory ends as it was before the call.
+    pub rolled_back: &'a [String],
 }
 
 impl<'a> Wanted<'a> {
     /// A derivative in one function.
     pub fn new(function: &'a str, wrt: Option<&'a [String]>) -> Wanted<'a> {
-        Wanted { function, wrt, split: None }
+        Wanted { function, wrt, split: None, rolled_back: &[] }
     }
 }
 
@@ -61,6 +63,7 @@ pub fn lowered(passes: lower::Passes<'_>, wanted: &Wanted<'_>) -> Result<(Module
         Some(saved) => request.split(&module, saved)?,
         None => request,
     };
+    let request = request.rolled_back(&module, wanted.rolled_back)?;
     Ok((module, request))
 }
 

@@ -92,7 +92,8 @@ pub(crate) fn compare(
         let after = first.run(problem.module, launch, &evaluations, 0)?;
         for (evaluation, after) in evaluations.iter().zip(&after) {
             let values = problem.outputs(&evaluation.args, after);
-            rows.values.same(scale.values, &problem.output_names(), &values, &sample.values);
+            let expected = problem.expected(evaluation.variant, &sample.point, &sample.values);
+            rows.values.same(scale.values, &problem.output_names(), &values, &expected);
         }
         let all = |memory: &[super::memory::Memory]| -> Vec<Vec<f64>> {
             memory.iter().map(|after| problem.shadows(after)).collect()

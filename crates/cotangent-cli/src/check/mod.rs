@@ -58,7 +58,13 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
     let input = Input { file, flags: &flags, cuda_path: options.reading.cuda_path.as_deref(), colour: terminal.colour };
     let names = options.what.names();
     let saved = options.what.saved();
-    let wanted = Wanted { function: &options.what.function, wrt: names.as_deref(), split: saved.as_deref() };
+    let rolled_back = options.what.rolled_back();
+    let wanted = Wanted {
+        function: &options.what.function,
+        wrt: names.as_deref(),
+        split: saved.as_deref(),
+        rolled_back: &rolled_back,
+    };
     let step = format!("Reading {}", file.display());
     let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options.mode.forward_only()))?;
 

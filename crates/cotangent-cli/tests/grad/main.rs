@@ -134,8 +134,11 @@ impl Directives {
 
 /// The derivatives of a fixture.
 fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &str)]) -> Result<Vec<Module>, Failed> {
-    let wanted =
-        Wanted { split: directives.split.as_deref(), ..Wanted::new(&directives.function, Some(&directives.wrt)) };
+    let wanted = Wanted {
+        split: directives.split.as_deref(),
+        rolled_back: &directives.rolled_back,
+        ..Wanted::new(&directives.function, Some(&directives.wrt))
+    };
     with_module(tools, path, |passes| {
         let (module, request) = lowered(passes, &wanted)?;
         modes.iter().map(|(mode, _)| differentiate(&module, &request, *mode)).collect()
@@ -197,6 +200,7 @@ fn prove(path: &Path, directives: &Directives) -> Result<(), Failed> {
         command.arg("--split");
         command.args(saved.iter().flat_map(|name| ["--save", name]));
     }
+    command.args(directives.rolled_back.iter().flat_map(|name| ["--rollback", name]));
     if !directives.wants(Mode::Reverse) {
         command.args(["--mode", "forward"]);
     }

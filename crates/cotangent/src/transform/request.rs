@@ -3,7 +3,7 @@
 use super::differentiable::differentiable_parameters;
 use crate::analysis::uses_memory;
 use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE};
-use crate::ir::{FunctionId, LocalId, Module, Space};
+use crate::ir::{Function, FunctionId, LocalId, Module, Space};
 
 /// What is to be differentiated, and with respect to what.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +16,8 @@ pub struct Request {
     pub analyses: Analyses,
     /// In how many functions reverse mode is written.
     pub form: Form,
+    /// Parameters whose memory ends as it was before the call: the reverse sweep takes every store back.
+    pub rolled_back: Vec<LocalId>,
 }
 
 /// In how many functions reverse mode is written.
@@ -45,7 +47,7 @@ pub enum Analyses {
 impl Request {
     /// The request for these parameters.
     pub fn of(function: FunctionId, wrt: Vec<LocalId>) -> Request {
-        Request { function, wrt, analyses: Analyses::On, form: Form::Joint }
+        Request { function, wrt, analyses: Analyses::On, form: Form::Joint, rolled_back: Vec::new() }
     }
 
     /// The same request, with proofs or without.
@@ -60,25 +62,24 @@ impl Request {
     /// A function that is no kernel, a name that is no parameter's or of one that leads to no memory.
     pub fn split(self, module: &Module, saved: &[String]) -> Result<Request, Vec<Diagnostic>> {
         let function = &module.functions[self.function];
-        let refused = |message: String, label: &str| Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, label);
         if function.space != Space::Kernel {
             let message = format!("`{}` is no kernel, and only kernels have a split form", function.name);
             let help = "split the kernel that calls it, or leave out `--split`";
-            return Err(vec![refused(message, "a device function").help(help)]);
+            return Err(vec![
+                Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, "a device function").help(help),
+            ]);
         }
-        let mut params = Vec::new();
-        let mut found = Vec::new();
-        for name in saved {
-            match function.params.iter().find(|param| function.local_name(**param) == name) {
-                Some(param) if uses_memory(module, &function.locals[*param].ty) => params.push(*param),
-                Some(_) => found.push(refused(format!("`{name}` leads to no memory to save"), "passed by value")),
-                None => {
-                    let message = format!("`{}` has no parameter `{name}`", function.name);
-                    found.push(refused(message, "the parameters of this function"));
-                }
-            }
-        }
-        if found.is_empty() { Ok(Request { form: Form::Split { saved: params }, ..self }) } else { Err(found) }
+        let saved = arrays(module, function, saved)?;
+        Ok(Request { form: Form::Split { saved }, ..self })
+    }
+
+    /// The same request, by which the memory of these parameters ends as it was before the call.
+    ///
+    /// # Errors
+    /// A name that is no parameter's or of one that leads to no memory.
+    pub fn rolled_back(self, module: &Module, names: &[String]) -> Result<Request, Vec<Diagnostic>> {
+        let rolled_back = arrays(module, &module.functions[self.function], names)?;
+        Ok(Request { rolled_back, ..self })
     }
 
     /// The request for parameters by name; without names, for all that can be named.
@@ -114,6 +115,23 @@ impl Request {
         }
         if found.is_empty() { Ok(Request::of(function, wrt)) } else { Err(found) }
     }
+}
+
+/// Parameters that lead to memory, by name.
+fn arrays(module: &Module, function: &Function, names: &[String]) -> Result<Vec<LocalId>, Vec<Diagnostic>> {
+    let (mut params, mut found) = (Vec::new(), Vec::new());
+    for name in names {
+        let (message, label) = match function.params.iter().find(|param| function.local_name(**param) == name) {
+            Some(param) if uses_memory(module, &function.locals[*param].ty) => {
+                params.push(*param);
+                continue;
+            }
+            Some(_) => (format!("`{name}` leads to no memory"), "it is passed by value"),
+            None => (format!("`{}` has no parameter `{name}`", function.name), "the parameters of this function"),
+        };
+        found.push(Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, label));
+    }
+    if found.is_empty() { Ok(params) } else { Err(found) }
 }
 
 #[cfg(test)]

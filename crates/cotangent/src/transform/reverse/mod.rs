@@ -13,6 +13,7 @@ mod launch;
 mod loops;
 mod order_free;
 mod record;
+mod rollback;
 mod ruled;
 mod slice;
 mod slots;
@@ -47,7 +48,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let mut pullbacks = Pullbacks { output: program.clone(), analyses: request.analyses, ..Pullbacks::default() };
         let wrt = request.wrt.clone();
         let kind = match &request.form {
-            Form::Joint => Kind::Gradient(wrt),
+            Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
             Form::Split { saved } => Kind::Split { wrt, saved: saved.clone() },
         };
         let gradient = pullbacks.derive(&normal, request.function, &kind);
@@ -87,8 +88,8 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
 
 /// What a derivative is for.
 pub(super) enum Kind {
-    /// The user asked for it, with respect to these parameters.
-    Gradient(Vec<crate::ir::LocalId>),
+    /// The user asked for it, with respect to these parameters; the memory of some ends as it was before.
+    Gradient { wrt: Vec<crate::ir::LocalId>, rolled_back: Vec<crate::ir::LocalId> },
     /// The same in two functions; what these parameters lead to may change between them.
     Split { wrt: Vec<crate::ir::LocalId>, saved: Vec<crate::ir::LocalId> },
     /// A derivative calls it.

@@ -20,7 +20,11 @@ impl Ctx<'_> {
         let mut is_free = true;
         let (mut added, mut read) = (BTreeSet::new(), BTreeSet::new());
         walk::each_stmt(adjoints, &mut |stmt| match &stmt.kind {
-            StmtKind::Assign { place, .. } => is_free &= !self.shadowed(place).iter().any(outlives),
+            StmtKind::Assign { place, .. } => {
+                // Memory of the primal program is written where stores are taken back.
+                is_free &= own_variable(place).is_some() || !self.is_primal_place(place);
+                is_free &= !self.shadowed(place).iter().any(outlives);
+            }
             StmtKind::Accumulate { place, .. } => added.extend(self.shadowed(place)),
             StmtKind::Pop { .. } => is_free = false,
             StmtKind::Call { function, args, .. } => {

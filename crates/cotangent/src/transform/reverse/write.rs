@@ -60,7 +60,7 @@ pub(super) fn write(
     let primal = &normal.functions[id];
     let objects = objects(normal, primal);
     let named: Vec<LocalId> = match kind {
-        Kind::Gradient(wrt) | Kind::Split { wrt, .. } => wrt.clone(),
+        Kind::Gradient { wrt, .. } | Kind::Split { wrt, .. } => wrt.clone(),
         Kind::Pullback(pattern) => {
             let active =
                 primal.params.iter().zip(&pattern.sharing).filter(|(_, sharing)| **sharing != Sharing::Constant);
@@ -93,14 +93,18 @@ pub(super) fn write(
         uses_record: false,
         is_kernel: primal.space == Space::Kernel,
         shared_values: BTreeSet::new(),
+        rolled_back: BTreeSet::new(),
     };
+    if let Kind::Gradient { rolled_back, .. } = kind {
+        ctx.roll_back(rolled_back);
+    }
     ctx.check_named(&named);
     ctx.check_bits();
     ctx.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
     let (adjoints, sums) = ctx.adjoint_params(&named, kind);
     let (slots, augmented) = match kind {
         Kind::Split { saved, .. } => ctx.write_apart(&sums, saved),
-        Kind::Gradient(_) | Kind::Pullback(_) => (ctx.write_joint(kind, &sums), None),
+        Kind::Gradient { .. } | Kind::Pullback(_) => (ctx.write_joint(kind, &sums), None),
     };
     let uses_record = ctx.uses_record;
     let note = augmented.is_some().then(|| ctx.needed_arrays());
@@ -193,7 +197,7 @@ impl Ctx<'_> {
             };
             let adjoint = self.add_param(&shadow_name(&variable.name), ty.clone());
             let is_shared = match kind {
-                Kind::Gradient(_) | Kind::Split { .. } => self.is_kernel || variable.ty.is_pointer(),
+                Kind::Gradient { .. } | Kind::Split { .. } => self.is_kernel || variable.ty.is_pointer(),
                 Kind::Pullback(pattern) => {
                     let position = self.primal.params.iter().position(|known| known == param);
                     position.is_some_and(|position| pattern.sharing[position] == Sharing::Shared)
@@ -239,7 +243,7 @@ impl Ctx<'_> {
                 self.function.params.insert(self.primal.params.len(), local);
                 Some(Place::local(local, result))
             }
-            Kind::Gradient(_) | Kind::Split { .. } => None,
+            Kind::Gradient { .. } | Kind::Split { .. } => None,
         }
     }
 
@@ -297,7 +301,7 @@ impl Ctx<'_> {
         let Sweeps { mut forward, joint, adjoints, reverse } = self.sweeps(body, &BTreeSet::new(), is_joint);
         forward.extend(kept.declarations);
         let mut end = Block::new();
-        if let (Some(value), Kind::Gradient(_)) = (result, kind) {
+        if let (Some(value), Kind::Gradient { .. }) = (result, kind) {
             let value = self.keep("_value", value.clone(), &mut forward);
             end.push(Stmt::new(StmtKind::Return(Some(value))));
         }
@@ -354,7 +358,7 @@ fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -
     let is_all = primal.params.iter().filter(|param| can_be_named(param)).all(|param| named.contains(param));
     let mut positions: Vec<String> = if is_all { Vec::new() } else { named.iter().map(position).collect() };
     let word = match kind {
-        Kind::Gradient(_) => "grad",
+        Kind::Gradient { .. } => "grad",
         Kind::Split { .. } => "reverse",
         Kind::Pullback(pattern) => {
             let shared: Vec<String> = (0..)
