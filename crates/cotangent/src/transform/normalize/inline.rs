@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::super::locals::{NewLocals, assign, declare, rename};
+use super::addresses::address_taken;
 use crate::analysis;
 use crate::index::IdVec;
 use crate::ir::walk::{self, NodeMut, PartMut};
@@ -50,6 +51,7 @@ pub(in crate::transform) fn inline_calls(module: &Module, known: &mut Inlining, 
 fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
     let objects = analysis::objects(module, function);
     let written = analysis::written(&objects, &function.body);
+    let addressed = address_taken(function);
     let mut number = 0;
     let mut found = HashSet::new();
     walk::each_stmt(&function.body, &mut |stmt| {
@@ -65,8 +67,11 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
         };
         let is_unstable = args.iter().any(|arg| leads_on(&arg.ty))
             || reads.into_iter().any(|object| match object.as_local() {
-                // A variable that is copied as a whole can be kept; an array cannot.
-                Some(local) => matches!(function.locals[local].ty, Type::Array(..)),
+                // A variable that is copied as a whole can be kept; an array cannot, nor what changes by another name.
+                Some(local) => {
+                    matches!(function.locals[local].ty, Type::Array(..))
+                        || addressed.contains(&local) && written.contains(&object)
+                }
                 None => written.iter().any(|other| other.overlaps(&object)),
             });
         if is_unstable {

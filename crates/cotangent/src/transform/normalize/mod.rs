@@ -5,12 +5,14 @@
 //! one variable of the thread are indices. What was computed is
 //! the same, in the same order.
 
+mod addresses;
 mod counted;
 mod counters;
 mod inline;
 mod jumps;
 mod pointers;
 
+pub(super) use addresses::{address, address_taken};
 pub(super) use counted::counted_loops;
 pub(super) use counters::loops_without_numbers;
 pub(super) use inline::{Inlining, inline_calls, own_variable};
