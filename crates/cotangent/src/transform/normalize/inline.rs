@@ -154,7 +154,7 @@ fn body_of_call(
             _ => {
                 let local = moved[param];
                 let ty = function.locals[local].ty.clone();
-                out.push(declare(local, Some(Expr { ty, ..arg })));
+                out.push(declare(local, Some(typed(arg, ty))));
             }
         }
     }
@@ -179,9 +179,19 @@ fn body_of_call(
 fn without_qualification(arg: Expr) -> Expr {
     match &arg.kind {
         ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == arg.ty.pointee() => {
-            Expr { ty: arg.ty.clone(), ..without_qualification((**operand).clone()) }
+            typed(without_qualification((**operand).clone()), arg.ty.clone())
         }
         _ => arg,
+    }
+}
+
+/// A value of another type that differs in what a pointer promises. What a variable holds has the variable's type.
+fn typed(value: Expr, ty: Type) -> Expr {
+    match (&value.kind, &value.ty, &ty) {
+        (ExprKind::Load(_), Type::Pointer(own), Type::Pointer(wanted)) if own.is_const != wanted.is_const => {
+            Expr::cast(value, ty)
+        }
+        _ => Expr { ty, ..value },
     }
 }
 
@@ -299,8 +309,7 @@ fn substitute(body: &mut Block, values: &HashMap<LocalId, Expr>) {
                 if let ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) = &expr.kind
                     && let Some(value) = values.get(local)
                 {
-                    let span = expr.span;
-                    *expr = Expr { ty: expr.ty.clone(), span, kind: value.kind.clone() };
+                    *expr = typed(value.clone(), expr.ty.clone()).at(expr.span);
                 }
             }
             NodeMut::Place(place) => {
@@ -320,7 +329,12 @@ fn substitute(body: &mut Block, values: &HashMap<LocalId, Expr>) {
 
 /// `*&place` is `place`, and `(&array[i])[j]` is `array[i + j]`.
 pub(in crate::transform) fn collapse(place: &mut Place) {
-    let PlaceKind::Element(pointer, index) = &place.kind else { return };
+    let PlaceKind::Element(pointer, index) = &mut place.kind else { return };
+    if let ExprKind::Cast(operand) = &pointer.kind
+        && operand.ty.pointee().is_some_and(|pointee| *pointee == place.ty)
+    {
+        **pointer = (**operand).clone();
+    }
     let ExprKind::AddressOf(target) = &pointer.kind else { return };
     if target.ty != place.ty {
         return;

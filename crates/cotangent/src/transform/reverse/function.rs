@@ -44,6 +44,8 @@ pub(super) struct Ctx<'a> {
     pub(super) uses_record: bool,
     /// Whether it is a kernel: then all threads hold the same adjoint pointers.
     pub(super) is_kernel: bool,
+    /// Of variables that the reverse sweep has in the place of others, the others.
+    pub(super) originals: HashMap<LocalId, LocalId>,
     /// Memory to which the reverse sweep takes every store back.
     pub(super) rolled_back: BTreeSet<Object>,
     /// Parameters by value whose adjoints other threads add to as well.

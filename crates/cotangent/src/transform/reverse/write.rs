@@ -94,6 +94,7 @@ pub(super) fn write(
         uses_record: false,
         is_kernel: primal.space == Space::Kernel,
         shared_values: BTreeSet::new(),
+        originals: HashMap::new(),
         rolled_back: BTreeSet::new(),
     };
     if let Kind::Gradient { rolled_back, .. } = kind {
