@@ -185,12 +185,12 @@ fn without_qualification(arg: Expr) -> Expr {
     }
 }
 
-/// A value of another type that differs in what a pointer promises. What a variable holds has the variable's type.
+/// A value of another type that differs in what a pointer promises. An address promises what one wants; what a variable
+/// holds, and what is computed from it, has the variable's type.
 fn typed(value: Expr, ty: Type) -> Expr {
     match (&value.kind, &value.ty, &ty) {
-        (ExprKind::Load(_), Type::Pointer(own), Type::Pointer(wanted)) if own.is_const != wanted.is_const => {
-            Expr::cast(value, ty)
-        }
+        (ExprKind::AddressOf(_) | ExprKind::Null, _, _) => Expr { ty, ..value },
+        (_, Type::Pointer(own), Type::Pointer(wanted)) if own.is_const != wanted.is_const => Expr::cast(value, ty),
         _ => Expr { ty, ..value },
     }
 }
