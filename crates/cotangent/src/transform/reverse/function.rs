@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Pullbacks;
-use super::expr::constant;
 use crate::analysis::{Activity, Object, Objects, carries_floats, uses_memory};
 use crate::diagnostic::{Diagnostic, MIXED_POINTER, THREADS_ACTIVE, UNKNOWN_POINTER};
 use crate::index::Id;
@@ -11,7 +10,7 @@ use crate::ir::walk;
 use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 use crate::source::Span;
 
-use super::super::locals::{NewLocals, assign, declare};
+use super::super::locals::{NewLocals, assign, declare, zero};
 use super::super::normalize::own_variable;
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
 
@@ -289,17 +288,7 @@ impl Ctx<'_> {
 
     /// Zero, of a floating type or of an aggregate.
     pub(super) fn zero(&self, ty: &Type) -> Expr {
-        match ty {
-            Type::Float(_) => constant(0.0, ty),
-            Type::Record(record) => {
-                let fields = self.module.records[*record].fields.iter().map(|field| self.zero(&field.ty)).collect();
-                Expr::new(ExprKind::Construct(fields), ty.clone())
-            }
-            Type::Array(..) => Expr::new(ExprKind::Construct(Vec::new()), ty.clone()),
-            Type::Int(_) => Expr::new(ExprKind::Int(0), ty.clone()),
-            Type::Bool => Expr::new(ExprKind::Bool(false), ty.clone()),
-            Type::Pointer(_) | Type::Opaque(_) | Type::Void => Expr::new(ExprKind::Null, ty.clone()),
-        }
+        zero(self.module, ty)
     }
 }
 
