@@ -66,7 +66,7 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
                 let ty = function.locals[for_loop.counter].ty.clone();
                 objects.store(&Place::local(for_loop.counter, ty), &for_loop.from);
             }
-            StmtKind::Call { into: Some(place), .. } if place.ty.is_pointer() => objects.forget(place),
+            StmtKind::Call { into: Some(place), .. } => objects.forget(place),
             _ => {}
         });
         if objects.points_to.values().map(BTreeSet::len).sum::<usize>() == before {

@@ -31,24 +31,27 @@ pub(super) fn plain_cast(scope: &Scope<'_>, ty: &Type, operand: Code) -> Code {
 fn pointer_cast(scope: &Scope<'_>, operand: &Expr, from: &PointerType, to: &PointerType, ty: &Type) -> Code {
     let code = exact(scope, operand);
     let is_same_pointee = from.pointee == to.pointee;
+    // `reinterpret_cast` must not change what inner pointers promise.
+    let change = if bare(&from.pointee) == bare(&to.pointee) { "const_cast" } else { "reinterpret_cast" };
     match (from.is_reference, to.is_reference) {
         // The place itself, whatever its qualifiers; only `const` that is taken away must be said.
         (true, true) if is_same_pointee && !drops_qualifiers(from, to) => code,
         (true, true) if is_same_pointee => named_cast(scope, "const_cast", ty, code),
-        (true, true) => named_cast(scope, "reinterpret_cast", ty, code),
+        (true, true) => named_cast(scope, change, ty, code),
         (true, false) => {
             let pointer = Code::unary(format!("&{}", code.at_least(Precedence::Unary)));
-            if is_same_pointee { pointer } else { named_cast(scope, "reinterpret_cast", ty, pointer) }
+            if is_same_pointee { pointer } else { named_cast(scope, change, ty, pointer) }
         }
         (false, true) => {
             let place = Code::unary(format!("*{}", code.at_least(Precedence::Unary)));
-            if is_same_pointee { place } else { named_cast(scope, "reinterpret_cast", ty, place) }
+            if is_same_pointee { place } else { named_cast(scope, change, ty, place) }
         }
         (false, false) => {
             let drops = drops_qualifiers(from, to);
             match (is_same_pointee, drops) {
                 (true, true) => named_cast(scope, "const_cast", ty, code),
                 (true, false) => plain_cast(scope, ty, code),
+                (false, _) if change == "const_cast" => named_cast(scope, change, ty, code),
                 (false, false) if from.pointee == Type::Void || to.pointee == Type::Void => {
                     named_cast(scope, "static_cast", ty, code)
                 }
@@ -57,6 +60,16 @@ fn pointer_cast(scope: &Scope<'_>, operand: &Expr, from: &PointerType, to: &Poin
             }
         }
     }
+}
+
+/// A type whose pointers promise nothing.
+fn bare(ty: &Type) -> Type {
+    let mut ty = ty.unrestricted();
+    if let Type::Pointer(pointer) = &mut ty {
+        pointer.is_const = false;
+        pointer.pointee = bare(&pointer.pointee);
+    }
+    ty
 }
 
 fn named_cast(scope: &Scope<'_>, name: &str, ty: &Type, operand: Code) -> Code {

@@ -7,7 +7,7 @@ use super::function::{Binding, Body};
 use super::loops::is_written;
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
-use crate::ir::{Expr, ExprKind, FunctionId, Place, StmtKind, Type};
+use crate::ir::{Expr, ExprKind, FunctionId, Module, Place, StmtKind, Type};
 
 /// How many functions may be lowered in place of their calls inside one another.
 pub(super) const MAX_INLINING: usize = 32;
@@ -23,7 +23,9 @@ impl<'a> Body<'_, 'a> {
     pub(super) fn initial_value(&mut self, node: &'a Node, ty: &Type) -> Lowered<Option<Expr>> {
         match node.kind {
             Kind::InitListExpr => self.list_value(node, ty).map(Some),
-            Kind::ImplicitValueInitExpr | Kind::CXXScalarValueInitExpr => Ok(Some(zero(ty).at(node.span))),
+            Kind::ImplicitValueInitExpr | Kind::CXXScalarValueInitExpr => {
+                Ok(Some(zero(&self.context.module, ty).at(node.span)))
+            }
             Kind::ExprWithCleanups | Kind::ParenExpr | Kind::CXXBindTemporaryExpr | Kind::ConstantExpr => {
                 match node.inner.last() {
                     Some(inner) => self.initial_value(inner, ty),
@@ -79,7 +81,7 @@ impl<'a> Body<'_, 'a> {
                 self.context.module.records[*record].fields.iter().map(|field| field.ty.clone()).collect()
             }
             _ => match given {
-                [] => return Ok(zero(ty)),
+                [] => return Ok(zero(&self.context.module, ty)),
                 [only] => {
                     let value = self.value(only)?;
                     return Ok(convert(value, ty.clone()));
@@ -95,7 +97,7 @@ impl<'a> Body<'_, 'a> {
             let before = self.block.len();
             let value = match self.initial_value(element, ty)? {
                 Some(value) => value,
-                None => zero(ty),
+                None => zero(&self.context.module, ty),
             };
             self.protect(before, &mut values);
             values.push(value);
@@ -147,7 +149,7 @@ impl<'a> Body<'_, 'a> {
             return Ok(Expr::load(place));
         }
         // `T()` and `T{}` without a constructor of the user's are zero.
-        Ok(zero(&ty))
+        Ok(zero(&self.context.module, &ty))
     }
 
     /// The constructor call that an initialiser is, if one has to run as a function.
@@ -237,7 +239,11 @@ impl<'a> Body<'_, 'a> {
         }
         self.inlining -= 1;
         result?;
-        let values = values.into_iter().zip(&fields).map(|(value, ty)| value.unwrap_or_else(|| zero(ty))).collect();
+        let values = values
+            .into_iter()
+            .zip(&fields)
+            .map(|(value, ty)| value.unwrap_or_else(|| zero(&self.context.module, ty)))
+            .collect();
         Ok(Some(Expr::new(ExprKind::Construct(values), Type::Record(record_id)).at(self.span)))
     }
 
@@ -300,7 +306,7 @@ impl<'a> Body<'_, 'a> {
         };
         for index in 0..*length {
             let given = usize::try_from(index).ok().and_then(|index| values.get(index)).cloned();
-            let value = given.unwrap_or_else(|| zero(element));
+            let value = given.unwrap_or_else(|| zero(&self.context.module, element));
             let index = Expr::int(i64::try_from(index).unwrap_or(i64::MAX));
             self.store_initial(place.clone().index(index), value);
         }
@@ -360,13 +366,17 @@ fn is_empty_base(initializer: &Node) -> bool {
         && initializer.inner.first().is_some_and(|init| init.kind == Kind::CXXConstructExpr && init.inner.is_empty())
 }
 
-/// The zero of a type.
-pub(super) fn zero(ty: &Type) -> Expr {
+/// The zero of a type: all fields of a record, none of an array's elements.
+pub(super) fn zero(module: &Module, ty: &Type) -> Expr {
     let kind = match ty {
         Type::Bool => ExprKind::Bool(false),
         Type::Int(_) => ExprKind::Int(0),
         Type::Float(_) => return super::expr::float_constant(0.0, ty.clone()),
-        Type::Record(_) | Type::Array(..) => ExprKind::Construct(Vec::new()),
+        Type::Record(record) => {
+            let fields = module.records[*record].fields.iter();
+            ExprKind::Construct(fields.map(|field| zero(module, &field.ty)).collect())
+        }
+        Type::Array(..) => ExprKind::Construct(Vec::new()),
         Type::Void | Type::Pointer(_) | Type::Opaque(_) => ExprKind::Null,
     };
     Expr::new(kind, ty.clone())

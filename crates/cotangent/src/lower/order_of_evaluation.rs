@@ -53,19 +53,16 @@ impl Body<'_, '_> {
     pub(super) fn is_stable(&self, place: &Place) -> bool {
         let mut changes = Changes::default();
         store(place, &mut changes);
-        self.operands_are_stable(place, &changes)
+        self.operands_are_stable(place, &changes, &place.ty)
     }
 
-    fn operands_are_stable(&self, place: &Place, changes: &Changes) -> bool {
+    fn operands_are_stable(&self, place: &Place, changes: &Changes, stored: &Type) -> bool {
+        let is_stable = |operand: &Expr| !reads_like(operand, stored) || !self.is_affected(operand, changes);
         match &place.kind {
             PlaceKind::Local(_) | PlaceKind::Global(_) => true,
-            PlaceKind::Element(pointer, index) => {
-                !self.is_affected(pointer, changes) && !self.is_affected(index, changes)
-            }
-            PlaceKind::Field(base, _) => self.operands_are_stable(base, changes),
-            PlaceKind::Index(base, index) => {
-                self.operands_are_stable(base, changes) && !self.is_affected(index, changes)
-            }
+            PlaceKind::Element(pointer, index) => is_stable(pointer) && is_stable(index),
+            PlaceKind::Field(base, _) => self.operands_are_stable(base, changes, stored),
+            PlaceKind::Index(base, index) => self.operands_are_stable(base, changes, stored) && is_stable(index),
         }
     }
 
@@ -104,6 +101,21 @@ impl Body<'_, '_> {
         });
         result.is_break() && !matches!(expr.kind, ExprKind::AddressOf(Place { kind: PlaceKind::Local(_), .. }))
     }
+}
+
+/// Whether an expression reads something that a store of a type may change: a store of a floating number changes no
+/// pointer and no integer but a character, as C++ has it.
+fn reads_like(expr: &Expr, stored: &Type) -> bool {
+    let is_apart = |read: &Type| match (stored, read) {
+        (Type::Float(_), Type::Int(kind)) => kind.bits() > 8,
+        (Type::Float(_), Type::Pointer(_)) => true,
+        _ => false,
+    };
+    walk::visit_expr(expr, &mut |node| match node {
+        Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !is_apart(&place.ty) => ControlFlow::Break(()),
+        Node::Expr(_) | Node::Place(_) | Node::Stmt(_) => ControlFlow::Continue(()),
+    })
+    .is_break()
 }
 
 fn changes(block: &[Stmt]) -> Changes {

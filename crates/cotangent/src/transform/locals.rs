@@ -4,7 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use crate::ir::walk;
-use crate::ir::{Block, Expr, Function, Local, LocalId, Module, Name, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+use crate::ir::{
+    Block, Expr, ExprKind, Function, Local, LocalId, Module, Name, Place, PlaceKind, Real, Stmt, StmtKind, Storage,
+    Type,
+};
 
 /// Gives out new private variables of one function.
 #[derive(Clone)]
@@ -84,6 +87,35 @@ pub(super) fn declare(local: LocalId, init: Option<Expr>) -> Stmt {
 /// An assignment.
 pub(super) fn assign(place: Place, value: Expr) -> Stmt {
     Stmt::new(StmtKind::Assign { place, value })
+}
+
+/// Zero, of a floating type or of an aggregate.
+pub(super) fn zero(module: &Module, ty: &Type) -> Expr {
+    match ty {
+        Type::Float(_) => Expr::new(ExprKind::Float(Real(0.0)), ty.clone()),
+        Type::Record(record) => {
+            let fields = module.records[*record].fields.iter().map(|field| zero(module, &field.ty)).collect();
+            Expr::new(ExprKind::Construct(fields), ty.clone())
+        }
+        Type::Array(..) => Expr::new(ExprKind::Construct(Vec::new()), ty.clone()),
+        Type::Int(_) => Expr::new(ExprKind::Int(0), ty.clone()),
+        Type::Bool => Expr::new(ExprKind::Bool(false), ty.clone()),
+        Type::Pointer(_) | Type::Opaque(_) | Type::Void => Expr::new(ExprKind::Null, ty.clone()),
+    }
+}
+
+/// A record or array of parts. What is zero at the end of an array is left out, as lowering does.
+pub(super) fn aggregate(mut parts: Vec<Expr>, ty: Type) -> Expr {
+    let is_zero = |part: &Expr| match &part.kind {
+        ExprKind::Int(0) | ExprKind::Bool(false) | ExprKind::Null => true,
+        ExprKind::Float(real) => real.0.to_bits() == 0,
+        ExprKind::Construct(parts) => parts.is_empty(),
+        _ => false,
+    };
+    while matches!(ty, Type::Array(..)) && parts.last().is_some_and(is_zero) {
+        parts.pop();
+    }
+    Expr::new(ExprKind::Construct(parts), ty)
 }
 
 /// Whether two places are written the same way, wherever they stand.

@@ -97,7 +97,7 @@ pub fn shadow_type(ty: &Type) -> Type {
     }
 }
 
-/// The name of the shadow of a variable.
+/// The name of the shadow of a variable: `_d_x` of `x`, and `_d_t1` of a temporary `_t1`.
 pub fn shadow_name(name: &str) -> Name {
-    format!("_d_{name}").into()
+    format!("_d_{}", name.trim_start_matches('_')).into()
 }

@@ -4,13 +4,14 @@ use super::Pushforward;
 use crate::ir::{BinaryOp, Expr, ExprKind, Place, Real, Type, UnaryOp};
 use crate::rules::{self, Partial};
 use crate::transform::differentiable::contains_float;
+use crate::transform::locals::{aggregate, zero};
 
 impl Pushforward<'_, '_> {
     /// The tangent of a value, zero if it has none, as a value of the given type.
     pub(super) fn tangent_or_zero(&mut self, value: &Expr, ty: &Type) -> Expr {
         match self.tangent(value) {
             Some(tangent) => converted(tangent, ty),
-            None => zero(ty).at(value.span),
+            None => zero(self.ctx.primal, ty).at(value.span),
         }
     }
 
@@ -34,7 +35,8 @@ impl Pushforward<'_, '_> {
                 if left.is_none() && right.is_none() {
                     return None;
                 }
-                let or_zero = |tangent: Option<Expr>| Box::new(tangent.unwrap_or_else(|| zero(&value.ty)));
+                let or_zero =
+                    |tangent: Option<Expr>| Box::new(tangent.unwrap_or_else(|| zero(self.ctx.primal, &value.ty)));
                 Expr::new(ExprKind::Select(cond.clone(), or_zero(left), or_zero(right)), value.ty.clone())
             }
             ExprKind::Cast(operand) => Expr::cast(self.tangent(operand)?, value.ty.clone()),
@@ -53,6 +55,9 @@ impl Pushforward<'_, '_> {
 
     /// The pointer to the tangent of what a pointer points to. None if that is constant.
     fn pointer(&mut self, pointer: &Expr) -> Option<Expr> {
+        if !self.carries(&pointer.ty) {
+            return None;
+        }
         let shadow = self.shadows.pointer(pointer);
         // A pointer to constant memory as well was reported already.
         let is_known = shadow.is_some() || !self.ctx.diagnostics.is_empty();
@@ -107,9 +112,9 @@ impl Pushforward<'_, '_> {
         }
         let tangents = parts.iter().zip(tangents).map(|(part, tangent)| match tangent {
             Some(tangent) => converted(tangent, &part.ty),
-            None => zero(&part.ty),
+            None => zero(self.ctx.primal, &part.ty),
         });
-        Some(Expr::new(ExprKind::Construct(tangents.collect()), value.ty.clone()))
+        Some(aggregate(tangents.collect(), value.ty.clone()))
     }
 
     /// The sum of partials times tangents.
@@ -174,18 +179,6 @@ fn difference(left: Option<Expr>, right: Option<Expr>) -> Option<Expr> {
     }
 }
 
-/// The zero of a type: the tangent of a constant, and the null pointer.
-pub(super) fn zero(ty: &Type) -> Expr {
-    let kind = match ty {
-        Type::Bool => ExprKind::Bool(false),
-        Type::Int(_) => ExprKind::Int(0),
-        Type::Float(_) => ExprKind::Float(Real(0.0)),
-        Type::Array(..) | Type::Record(_) => ExprKind::Construct(Vec::new()),
-        Type::Pointer(_) | Type::Opaque(_) | Type::Void => ExprKind::Null,
-    };
-    Expr::new(kind, ty.clone())
-}
-
 /// A tangent as a value of a type that may differ in what pointers promise: `const`, or being a reference.
 pub(super) fn converted(tangent: Expr, ty: &Type) -> Expr {
     if tangent.ty == *ty {
@@ -193,12 +186,15 @@ pub(super) fn converted(tangent: Expr, ty: &Type) -> Expr {
     }
     if let Type::Pointer(_) = ty {
         match &tangent.kind {
-            ExprKind::AddressOf(place) => return Expr::new(ExprKind::AddressOf(place.clone()), ty.clone()),
+            ExprKind::AddressOf(place) if ty.pointee() == Some(&place.ty) => {
+                return Expr::new(ExprKind::AddressOf(place.clone()), ty.clone());
+            }
             ExprKind::Null => return Expr::new(ExprKind::Null, ty.clone()),
             ExprKind::Bool(_)
             | ExprKind::Int(_)
             | ExprKind::Float(_)
             | ExprKind::Load(_)
+            | ExprKind::AddressOf(_)
             | ExprKind::Unary(..)
             | ExprKind::Binary(..)
             | ExprKind::Select(..)
@@ -212,5 +208,30 @@ pub(super) fn converted(tangent: Expr, ty: &Type) -> Expr {
             return Expr::new(ExprKind::AddressOf(Place::deref(tangent)), ty.clone());
         }
     }
-    Expr::cast(tangent, ty.clone())
+    requalified(&tangent, ty).unwrap_or_else(|| Expr::cast(tangent, ty.clone()))
+}
+
+/// A pointer of the wanted type, if it is computed from one of that type.
+fn requalified(pointer: &Expr, ty: &Type) -> Option<Expr> {
+    match &pointer.kind {
+        _ if pointer.ty == *ty => Some(pointer.clone()),
+        ExprKind::Cast(operand) if ty.is_pointer() => requalified(operand, ty),
+        ExprKind::Binary(BinaryOp::Offset, base, offset) => {
+            Some(Expr::binary(BinaryOp::Offset, requalified(base, ty)?, (**offset).clone()).at(pointer.span))
+        }
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => None,
+    }
 }

@@ -8,28 +8,29 @@
 //! it, so that it sees the values that the statement sees. Calls become calls of `callee_pushforward`, one for each
 //! pattern of active arguments.
 //!
-//! The files: `activity` says what is active, `stmts` and `exprs` write tangents; here are requests, names and
+//! The files: `activity` says what is active, `stmts`, `exprs` and `helpers` write tangents; here are requests, names and
 //! signatures.
 
 mod activity;
 mod exprs;
+mod helpers;
 mod stmts;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use self::activity::{Activity, Analyses, Pattern};
+use self::helpers::call_helpers;
 use super::differentiable::{carries_float, differentiable_parameters};
+use super::locals::zero;
 use super::references::references_to_pointers;
 use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
 use crate::index::Id;
 use crate::ir::{
-    Block, ExprKind, Function, FunctionId, Local, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Storage, Type,
-    order, text, walk,
+    Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Storage, Type, order,
 };
-use crate::rules;
 use crate::source::Span;
 
 /// The function's pushforward with all it needs; it is the last function of the module.
@@ -56,8 +57,8 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let activity = ctx.analyses.root(module, request.function, &request.wrt);
         let root = ctx.version(request.function, activity, &request.wrt);
         if ctx.diagnostics.is_empty() {
-            let roots = [helpers(&mut ctx.module, root), vec![root]].concat();
-            return Ok(order::needed_by(&ctx.module, &roots));
+            call_helpers(&mut ctx.module, root);
+            return Ok(order::needed_by(&ctx.module, &[root]));
         }
     }
     let mut seen = Vec::new();
@@ -68,21 +69,6 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         }
     });
     Err(ctx.diagnostics)
-}
-
-/// The functions that derivatives call as if they were CUDA's own, added to the module.
-fn helpers(module: &mut Module, root: FunctionId) -> Vec<FunctionId> {
-    let mut names = BTreeSet::new();
-    for function in order::needed_by(module, &[root]).functions.iter() {
-        walk::each_expr(&function.body, &mut |expr| {
-            if let ExprKind::Math(name, _) = &expr.kind {
-                names.insert(name.clone());
-            }
-        });
-    }
-    let texts = names.iter().filter_map(|name| rules::helper(name));
-    let functions = texts.filter_map(|text| text::parse(text).ok()?.functions.iter().next().cloned());
-    functions.map(|function| module.functions.push(function)).collect()
 }
 
 /// Named parameters must be able to carry derivatives.
@@ -267,7 +253,7 @@ impl Pushforward<'_, '_> {
             let ty = &function.locals[*param].ty;
             if !ty.is_pointer() && self.activity.has_shadow(self.ctx.primal, *param, ty) {
                 let shadow = self.shadow(*param, ty.clone());
-                body.push(Stmt::new(StmtKind::Declare { local: shadow, init: Some(exprs::zero(ty)) }));
+                body.push(Stmt::new(StmtKind::Declare { local: shadow, init: Some(zero(self.ctx.primal, ty)) }));
             }
         }
         self.block(&function.body, &mut body);

@@ -1,7 +1,7 @@
 //! Tangents of statements. The tangent stands before its statement: it sees the same values, and a statement reads no
 //! shadow.
 
-use super::exprs::{converted, zero};
+use super::exprs::converted;
 use super::{Pushforward, parameter_type, shadow_type};
 use crate::analysis::effects;
 use crate::ir::walk;
@@ -12,6 +12,7 @@ use crate::ir::{
 use crate::rules::{self, Partial};
 use crate::source::Span;
 use crate::transform::differentiable::{contains_float, have_same_leaves};
+use crate::transform::locals::zero;
 use crate::transform::signatures::writes_active;
 
 impl Pushforward<'_, '_> {
@@ -136,7 +137,7 @@ impl Pushforward<'_, '_> {
         if self.carries(&place.ty)
             && let Some(shadow) = self.shadows.place(place)
         {
-            let value = zero(&shadow.ty);
+            let value = zero(self.ctx.primal, &shadow.ty);
             out.push(Stmt::new(StmtKind::Assign { place: shadow, value }).at(span));
         }
     }

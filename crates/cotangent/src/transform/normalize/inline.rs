@@ -55,7 +55,7 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
     let mut number = 0;
     let mut found = HashSet::new();
     walk::each_stmt(&function.body, &mut |stmt| {
-        let StmtKind::Call { args, .. } = &stmt.kind else { return };
+        let StmtKind::Call { into, args, .. } = &stmt.kind else { return };
         let reads = args.iter().flat_map(|arg| objects.reachable(arg));
         // Adjoints of a record that leads to memory would be partly the thread's own, partly not.
         let leads_on = |ty: &Type| match ty {
@@ -65,7 +65,9 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
             Type::Record(_) => analysis::uses_memory(module, ty),
             Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Array(..) | Type::Opaque(_) => false,
         };
+        // What the pointers of a result point to is seen in the body alone.
         let is_unstable = args.iter().any(|arg| leads_on(&arg.ty))
+            || into.as_ref().is_some_and(|into| into.ty.is_pointer() || leads_on(&into.ty))
             || reads.into_iter().any(|object| match object.as_local() {
                 // A variable that is copied as a whole can be kept; an array cannot, nor what changes by another name.
                 Some(local) => {
@@ -224,7 +226,7 @@ pub(in crate::transform) fn own_variable(place: &Place) -> Option<LocalId> {
 }
 
 /// Variables that keep their first value.
-fn settled_locals(function: &Function) -> HashSet<LocalId> {
+pub(super) fn settled_locals(function: &Function) -> HashSet<LocalId> {
     let assigned = assigned_locals(function);
     let mut settled: HashSet<LocalId> = function.params.iter().copied().collect();
     walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
@@ -302,7 +304,7 @@ fn freeze_value(
 }
 
 /// Replaces loads of parameters by their arguments, and what a reference refers to by the variable.
-fn substitute(body: &mut Block, values: &HashMap<LocalId, Expr>) {
+pub(super) fn substitute(body: &mut Block, values: &HashMap<LocalId, Expr>) {
     let _ = walk::visit_block_mut(body, &mut |node| {
         match node {
             NodeMut::Expr(expr) => {

@@ -2,8 +2,8 @@
 //!
 //! Afterwards a function has one exit, its end; loops are left only at their header, or by an `if (c) break;` that is
 //! the last statement of the body; there is no `switch` and no `continue`; counters are integers; in loops, pointers into
-//! one variable of the thread are indices. What was computed is
-//! the same, in the same order.
+//! one variable of the thread are indices; records of the thread that hold pointers are variables, one a field. What was
+//! computed is the same, in the same order.
 
 mod addresses;
 mod counted;
@@ -11,6 +11,7 @@ mod counters;
 mod inline;
 mod jumps;
 mod pointers;
+mod records;
 
 pub(super) use addresses::{address, address_taken};
 pub(super) use counted::counted_loops;
@@ -18,3 +19,4 @@ pub(super) use counters::loops_without_numbers;
 pub(super) use inline::{Inlining, inline_calls, own_variable};
 pub(super) use jumps::remove_jumps;
 pub(super) use pointers::pointers_to_indices;
+pub(super) use records::split_records;

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::super::locals::{assign, declare, mentions, same_place};
+use super::super::locals::{aggregate, assign, declare, mentions, same_place};
+use super::super::normalize::own_variable;
 use super::expr::{constant, when};
 use super::function::{Ctx, Pair};
 use super::stable::Kept;
 use crate::analysis::{self, Object, carries_floats};
-use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
+use crate::diagnostic::{Diagnostic, THREADS_ACTIVE, UNKNOWN_POINTER};
 use crate::ir::walk::{self, Node};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
+use crate::source::Span;
 
 /// The sweeps of a block, in the order in which their parts stand.
 pub(super) struct Sweeps {
@@ -112,7 +114,8 @@ impl Ctx<'_> {
             return pair;
         }
         if analysis::uses_memory(self.module, &place.ty) {
-            let init = init.map(|init| self.shadow_value(init));
+            let begins_at_zero = carries_floats(self.module, &place.ty).then(|| self.zero(&place.ty));
+            let init = init.map(|init| self.shadow_value(init)).or(begins_at_zero);
             if let Some(Place { kind: PlaceKind::Local(shadow), .. }) = self.shadow(&place) {
                 pair.forward.push(declare(shadow, init));
             }
@@ -132,28 +135,83 @@ impl Ctx<'_> {
         pair
     }
 
-    /// What a shadow that is no number begins with: pointers to adjoints, and zeros.
+    /// What a shadow that leads to adjoints begins with: pointers to them, and zeros.
     fn shadow_value(&mut self, value: &Expr) -> Expr {
         let ty = super::super::shadow::shadow_type(&value.ty);
         match (&value.ty, &value.kind) {
-            (Type::Pointer(_), _) => {
-                let shadow = self.shadow_pointer(value);
-                match shadow {
-                    Some(shadow) => Expr { ty, ..shadow },
-                    None => self.zero(&ty),
-                }
+            (Type::Pointer(_), _) => match self.shadow_pointer(value) {
+                Some(shadow) => Expr { ty, ..shadow },
+                None => self.zero(&ty),
+            },
+            (Type::Record(_) | Type::Array(..), ExprKind::Load(place)) => {
+                let parts = self.parts(place);
+                let operands = parts.into_iter().map(|part| self.shadow_part(&Expr::load(part))).collect();
+                aggregate(operands, ty)
             }
-            (Type::Record(_), ExprKind::Construct(operands)) => {
-                let operands = operands.iter().map(|operand| self.shadow_value(operand)).collect();
-                Expr::new(ExprKind::Construct(operands), ty)
+            (Type::Record(_) | Type::Array(..), ExprKind::Construct(operands)) => {
+                let operands = operands.iter().map(|operand| self.shadow_part(operand)).collect();
+                aggregate(operands, ty)
             }
-            (Type::Record(_), ExprKind::Load(place)) => self.shadow(place).map_or_else(|| self.zero(&ty), Expr::load),
-            _ => self.zero(&ty),
+            (Type::Record(_) | Type::Array(..), _) => {
+                self.report(hidden_pointer(value.span));
+                self.zero(&ty)
+            }
+            (Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_), _) => self.zero(&ty),
         }
+    }
+
+    /// The same for a part of an aggregate, which is of the type that the part has in the primal.
+    fn shadow_part(&mut self, value: &Expr) -> Expr {
+        match &value.ty {
+            Type::Pointer(_) => match self.shadow_pointer(value) {
+                Some(shadow) => Expr::cast(shadow, value.ty.unrestricted()),
+                None => self.zero(&value.ty),
+            },
+            ty if !analysis::uses_memory(self.module, ty) => self.zero(ty),
+            Type::Void
+            | Type::Bool
+            | Type::Int(_)
+            | Type::Float(_)
+            | Type::Array(..)
+            | Type::Record(_)
+            | Type::Opaque(_) => self.shadow_value(value),
+        }
+    }
+
+    /// The fields of a record, or the elements of an array.
+    fn parts(&self, place: &Place) -> Vec<Place> {
+        match &place.ty {
+            Type::Record(record) => {
+                let fields = (0u32..).zip(&self.module.records[*record].fields);
+                fields.map(|(position, field)| place.clone().field(position, field.ty.clone())).collect()
+            }
+            Type::Array(_, length) => (0..*length)
+                .map(|index| place.clone().index(Expr::new(ExprKind::Int(i128::from(index)), Type::INT)))
+                .collect(),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Pointer(_) | Type::Opaque(_) => Vec::new(),
+        }
+    }
+
+    /// Whether a store is one that adjoints cannot follow: of a pointer to them into something else than a variable, or
+    /// into a parameter whose adjoint is the caller's.
+    fn is_hidden_store(&self, place: &Place, value: &Expr) -> bool {
+        let leads_on = |ty: &Type| analysis::uses_memory(self.module, ty);
+        if leads_on(&place.ty) && !matches!(place.kind, PlaceKind::Local(_) if place.ty.is_pointer()) {
+            let reached = self.objects.reachable(value);
+            return self.is_active_place(place) || reached.iter().any(|object| self.activity.is_active(object));
+        }
+        own_variable(place).is_some_and(|local| {
+            let ty = &self.primal.locals[local].ty;
+            self.primal.params.contains(&local) && !ty.is_pointer() && leads_on(ty) && self.is_active_place(place)
+        })
     }
 
     fn assign(&mut self, stmt: &Stmt, place: &Place, value: &Expr) -> Pair {
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        if self.is_hidden_store(place, value) {
+            self.report(hidden_pointer(stmt.span));
+            return pair;
+        }
         if place.ty.is_pointer() {
             if let Some(shadow) = self.shadow_pointer(value)
                 && let Some(target) = self.shadow(place)
@@ -332,6 +390,12 @@ impl Ctx<'_> {
             );
         }
     }
+}
+
+fn hidden_pointer(span: Span) -> Diagnostic {
+    let message = "a pointer to active values is kept inside an array or a record that is pointed to";
+    Diagnostic::new(UNKNOWN_POINTER, span, message, "no adjoint can be found for it in the reverse sweep")
+        .help("keep the pointer in a variable of its own, or in a record that no pointer points to")
 }
 
 /// `place + rest`, `rest + place` or `place - rest`: the rest, and whether it is subtracted.

@@ -3,15 +3,16 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Pullbacks;
-use super::expr::constant;
-use crate::analysis::{Activity, Object, Objects, carries_floats, uses_memory};
-use crate::diagnostic::{Diagnostic, MIXED_POINTER, THREADS_ACTIVE, UNKNOWN_POINTER};
+use crate::analysis::{Activity, Base, Object, Objects, carries_floats, uses_memory};
+use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, MIXED_POINTER, THREADS_ACTIVE, UNKNOWN_POINTER};
 use crate::index::Id;
 use crate::ir::walk;
-use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+use crate::ir::{
+    Block, Expr, ExprKind, Function, Global, Local, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
+};
 use crate::source::Span;
 
-use super::super::locals::{NewLocals, assign, declare};
+use super::super::locals::{NewLocals, assign, declare, zero};
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
 
 /// Arrays of at most so many scalars are copied where a value must be kept; of larger ones, only what is read.
@@ -173,7 +174,7 @@ impl Ctx<'_> {
         self.ensure_shadows(place);
         let shadow = self.shadows.place(place);
         if shadow.is_none() {
-            self.report(unknown_pointer(place.span));
+            self.report_missing(&objects, place.span);
         }
         shadow
     }
@@ -197,15 +198,36 @@ impl Ctx<'_> {
         places.iter().for_each(|place| self.ensure_shadows(place));
         let shadow = self.shadows.pointer(pointer);
         if shadow.is_none() {
-            self.report(unknown_pointer(pointer.span));
+            self.report_missing(&targets, pointer.span);
         }
         shadow
+    }
+
+    /// Says why there is no adjoint: of shared memory and of variables outside functions once for each, where they are
+    /// declared.
+    fn report_missing(&mut self, objects: &BTreeSet<Object>, span: Span) {
+        let mut is_said = false;
+        for object in objects {
+            let found = match object.base {
+                Base::Local(local) if object.path.is_empty() => {
+                    let variable = &self.primal.locals[local];
+                    (variable.storage != Storage::Private).then(|| shared_memory(variable))
+                }
+                Base::Global(global) => Some(outside_functions(&self.module.globals[global])),
+                Base::Local(_) | Base::Unknown => None,
+            };
+            is_said |= found.is_some();
+            found.into_iter().for_each(|diagnostic| self.report(diagnostic));
+        }
+        if !is_said {
+            self.report(unknown_pointer(span));
+        }
     }
 
     /// A pointer has one adjoint pointer, so all that it may point to is active, or nothing is.
     fn has_one_activity(&mut self, objects: &BTreeSet<Object>, span: Span) -> bool {
         let active = objects.iter().filter(|object| self.activity.is_active(object)).count();
-        if objects.iter().any(|object| object.base == crate::analysis::Base::Unknown) {
+        if objects.iter().any(|object| object.base == Base::Unknown) {
             self.report(unknown_pointer(span));
             return false;
         }
@@ -249,17 +271,7 @@ impl Ctx<'_> {
         }
         let variable = &self.primal.locals[local];
         if variable.storage != Storage::Private {
-            let message = format!("`{}` is shared between threads and active", variable.name);
-            self.report(
-                Diagnostic::new(
-                    THREADS_ACTIVE,
-                    variable.span,
-                    message,
-                    "adjoints of shared memory are not supported yet",
-                )
-                .help("keep the value in a variable of the thread, or in global memory"),
-            );
-            return;
+            return self.report(shared_memory(variable));
         }
         let ty = shadow_type(&variable.ty);
         let shadow = self.names.add(&mut self.function, &shadow_name(&variable.name), ty.clone());
@@ -292,17 +304,7 @@ impl Ctx<'_> {
 
     /// Zero, of a floating type or of an aggregate.
     pub(super) fn zero(&self, ty: &Type) -> Expr {
-        match ty {
-            Type::Float(_) => constant(0.0, ty),
-            Type::Record(record) => {
-                let fields = self.module.records[*record].fields.iter().map(|field| self.zero(&field.ty)).collect();
-                Expr::new(ExprKind::Construct(fields), ty.clone())
-            }
-            Type::Array(..) => Expr::new(ExprKind::Construct(Vec::new()), ty.clone()),
-            Type::Int(_) => Expr::new(ExprKind::Int(0), ty.clone()),
-            Type::Bool => Expr::new(ExprKind::Bool(false), ty.clone()),
-            Type::Pointer(_) | Type::Opaque(_) | Type::Void => Expr::new(ExprKind::Null, ty.clone()),
-        }
+        zero(self.module, ty)
     }
 }
 
@@ -322,6 +324,18 @@ pub(super) fn write_counts(objects: &Objects<'_>, function: &Function) -> HashMa
         }
     });
     counts
+}
+
+fn shared_memory(variable: &Local) -> Diagnostic {
+    let message = format!("`{}` is shared between threads and active", variable.name);
+    Diagnostic::new(THREADS_ACTIVE, variable.span, message, "adjoints of shared memory are not supported yet")
+        .help("keep the value in a variable of the thread, or in global memory")
+}
+
+fn outside_functions(variable: &Global) -> Diagnostic {
+    let message = format!("active values travel through `{}`, which is no parameter", variable.name);
+    Diagnostic::new(CONSTANT_MEMORY, variable.span, message, "no adjoint is handed in for it")
+        .help(format!("make `{}` a parameter and name it", variable.name))
 }
 
 fn unknown_pointer(span: Span) -> Diagnostic {

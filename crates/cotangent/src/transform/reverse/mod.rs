@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
 use super::normalize::{
-    Inlining, counted_loops, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
+    Inlining, counted_loops, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps, split_records,
 };
 use super::privatize::privatize;
 use super::references::references_to_pointers;
@@ -79,6 +79,7 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
         remove_jumps(module, &mut function);
         loops_without_numbers(module, &mut function);
         inline_calls(&normal, &mut known, &mut function);
+        split_records(&normal, &mut function);
         pointers_to_indices(&normal, &mut function);
         counted_loops(&mut function);
         normal.functions[id] = function;

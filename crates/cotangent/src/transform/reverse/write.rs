@@ -138,13 +138,20 @@ impl Ctx<'_> {
             let variable = &self.primal.locals[*param];
             let load = Expr::load(Place::local(*param, variable.ty.clone()));
             let reached = self.objects.reachable(&load);
-            let is_active = reached.iter().any(|object| {
+            let mut active = reached.iter().filter(|object| {
                 matches!(object.base, Base::Local(local) if local == *param) && self.activity.is_active(object)
             });
-            if is_active {
-                let message = format!("active values travel through `{}`, which is not named", variable.name);
+            if let Some(first) = active.next() {
+                let is_written = [first].into_iter().chain(active).any(|object| self.written.contains(object));
+                let (message, label) = if is_written {
+                    let message = format!("active values travel through `{}`, which is not named", variable.name);
+                    (message, "written with and read for active values")
+                } else {
+                    let message = format!("`{}` is not named, and stands beside what is", variable.name);
+                    (message, "one pointer may point here and to active values")
+                };
                 self.report(
-                    Diagnostic::new(CONSTANT_MEMORY, variable.span, message, "written with and read for active values")
+                    Diagnostic::new(CONSTANT_MEMORY, variable.span, message, label)
                         .help(format!("name `{}` too: it then has an adjoint of its own", variable.name)),
                 );
             }
