@@ -88,7 +88,8 @@ pub(crate) enum Dialect {
 Examples:
   cotangent grad saxpy.cu --fn saxpy                       with respect to all that can be
   cotangent grad saxpy.cu --fn saxpy --wrt 'out, in' -o saxpy_grad.cu
-  cotangent grad filter.cu --fn 'image::blur<float, 3>' --wrt in --mode forward -- -I include")]
+  cotangent grad filter.cu --fn 'image::blur<float, 3>' --wrt in --mode forward -- -I include
+  cotangent grad step.cu --fn step --split --save u        the reverse sweep runs later, when u has changed")]
 pub(crate) struct Grad {
     #[command(flatten)]
     pub(crate) what: Differentiated,
@@ -118,13 +119,39 @@ pub(crate) struct Differentiated {
     /// The parameters to differentiate with respect to, inputs and outputs alike [default: all with floating values]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) wrt: Option<Vec<String>>,
+
+    /// Reverse mode of a kernel in two functions, `f_augmented` and `f_reverse`, with a record between them
+    #[arg(long)]
+    pub(crate) split: bool,
+
+    /// Arrays whose values are recorded because they may change between `f_augmented` and `f_reverse`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "split")]
+    pub(crate) save: Vec<String>,
+
+    /// Arrays that end as they were before the call, every store to them taken back
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "split")]
+    pub(crate) rollback: Vec<String>,
 }
 
 impl Differentiated {
     /// The names, without the blanks around them.
     pub(crate) fn names(&self) -> Option<Vec<String>> {
-        self.wrt.as_ref().map(|names| names.iter().map(|name| name.trim().to_owned()).collect())
+        self.wrt.as_deref().map(trimmed)
     }
+
+    /// What is recorded between the two functions of the split form.
+    pub(crate) fn saved(&self) -> Option<Vec<String>> {
+        self.split.then(|| trimmed(&self.save))
+    }
+
+    /// What ends as it was.
+    pub(crate) fn rolled_back(&self) -> Vec<String> {
+        trimmed(&self.rollback)
+    }
+}
+
+fn trimmed(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| name.trim().to_owned()).collect()
 }
 
 /// Proves the derivatives of a kernel or a device function on the CPU.

@@ -23,7 +23,14 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         Mode::Forward => derivative::Mode::Forward,
     };
     let names = options.what.names();
-    let wanted = Wanted { function: &options.what.function, wrt: names.as_deref() };
+    let saved = options.what.saved();
+    let rolled_back = options.what.rolled_back();
+    let wanted = Wanted {
+        function: &options.what.function,
+        wrt: names.as_deref(),
+        split: saved.as_deref(),
+        rolled_back: &rolled_back,
+    };
     let what = format!("Reading {}", file.display());
     let text = terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode))?;
     if let Some(output) = &options.output {

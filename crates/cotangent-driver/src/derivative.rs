@@ -23,6 +23,17 @@ pub struct Wanted<'a> {
     pub function: &'a str,
     /// By name, in order; none for all that can be.
     pub wrt: Option<&'a [String]>,
+    /// Reverse mode in two functions; memory that these parameters lead to may change between them.
+    pub split: Option<&'a [String]>,
+    /// Parameters whose memory ends as it was before the call.
+    pub rolled_back: &'a [String],
+}
+
+impl<'a> Wanted<'a> {
+    /// A derivative in one function.
+    pub fn new(function: &'a str, wrt: Option<&'a [String]>) -> Wanted<'a> {
+        Wanted { function, wrt, split: None, rolled_back: &[] }
+    }
 }
 
 /// The derivative of a function with all it needs, as CUDA.
@@ -48,6 +59,11 @@ pub fn lowered(passes: lower::Passes<'_>, wanted: &Wanted<'_>) -> Result<(Module
         vec![Diagnostic::new(diagnostic::INTERNAL, Span::NONE, "the requested function was lost", "while lowering")]
     })?;
     let request = Request::new(&module, function, wanted.wrt)?;
+    let request = match wanted.split {
+        Some(saved) => request.split(&module, saved)?,
+        None => request,
+    };
+    let request = request.rolled_back(&module, wanted.rolled_back)?;
     Ok((module, request))
 }
 

@@ -77,6 +77,47 @@ void printed(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const Lau
   run_printed(launcher, launch, buffers, std::index_sequence_for<P...>());
 }
 
+// The two functions of the split form. Between them everything is spoilt that the second does not list as needed, and the
+// second must leave all memory of the primal function as it finds it.
+template <class... A, class... R>
+void split(void (*augmented)(dim3, dim3, size_t, cudaStream_t, A...),
+           void (*reverse)(dim3, dim3, size_t, cudaStream_t, R...), const bool* needed, unsigned parameters,
+           const Launch& launch, Buffer* buffers) {
+  Buffer* first = static_cast<Buffer*>(malloc((parameters + 1) * sizeof(Buffer)));
+  unsigned char** after = static_cast<unsigned char**>(malloc((parameters + 1) * sizeof(unsigned char*)));
+  unsigned char** found = static_cast<unsigned char**>(malloc((parameters + 1) * sizeof(unsigned char*)));
+  for (unsigned p = 0; p < parameters; p++) first[p] = buffers[p];
+  if (sizeof...(A) > parameters) first[parameters] = buffers[sizeof...(R) - 1];
+  run_printed(augmented, launch, first, std::index_sequence_for<A...>());
+  cudaDeviceSynchronize();
+  for (unsigned p = 0; p < parameters; p++) {
+    unsigned long bytes = buffers[p].bytes;
+    after[p] = static_cast<unsigned char*>(malloc(bytes + 1));
+    found[p] = static_cast<unsigned char*>(malloc(bytes + 1));
+    cudaMemcpy(after[p], buffers[p].data, bytes, cudaMemcpyDeviceToHost);
+    if (!needed[p]) cudaMemset(buffers[p].data, 0xff, bytes);
+    cudaMemcpy(found[p], buffers[p].data, bytes, cudaMemcpyDeviceToHost);
+  }
+  run_printed(reverse, launch, buffers, std::index_sequence_for<R...>());
+  cudaDeviceSynchronize();
+  for (unsigned p = 0; p < parameters; p++) {
+    unsigned long bytes = buffers[p].bytes;
+    unsigned char* now = static_cast<unsigned char*>(malloc(bytes + 1));
+    cudaMemcpy(now, buffers[p].data, bytes, cudaMemcpyDeviceToHost);
+    if (memcmp(now, found[p], bytes) != 0) {
+      fprintf(stderr, "the reverse function changed the memory of parameter %u\n", p);
+      exit(93);
+    }
+    cudaMemcpy(buffers[p].data, after[p], bytes, cudaMemcpyHostToDevice);
+    free(now);
+    free(found[p]);
+    free(after[p]);
+  }
+  free(found);
+  free(after);
+  free(first);
+}
+
 void evaluate(unsigned variant, const Launch& launch, Buffer* buffers);
 
 template <class T>

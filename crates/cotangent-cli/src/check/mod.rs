@@ -30,7 +30,7 @@ use cotangent_driver::{Environment, Tools, flags};
 use self::compare::{Report, compare};
 use self::layout::Precision;
 use self::problem::{Gradients, Problem};
-use self::program::{Differentiated, Launch, Program, Texts, Variant, is_rejected, with_entry};
+use self::program::{Differentiated, Launch, Program, Texts, Variant, augmented_of, is_rejected, with_entry};
 use self::random::Random;
 use self::values::Spec;
 use crate::arguments::Check;
@@ -57,7 +57,14 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
     let file = &options.what.file;
     let input = Input { file, flags: &flags, cuda_path: options.reading.cuda_path.as_deref(), colour: terminal.colour };
     let names = options.what.names();
-    let wanted = Wanted { function: &options.what.function, wrt: names.as_deref() };
+    let saved = options.what.saved();
+    let rolled_back = options.what.rolled_back();
+    let wanted = Wanted {
+        function: &options.what.function,
+        wrt: names.as_deref(),
+        split: saved.as_deref(),
+        rolled_back: &rolled_back,
+    };
     let step = format!("Reading {}", file.display());
     let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options.mode.forward_only()))?;
 
@@ -137,7 +144,9 @@ fn gradients(module: &Module, request: &Request) -> Result<Gradients, Vec<Diagno
 fn entry_of(derivative: &Module) -> Module {
     let on_device = derivative.functions.entries().filter(|(_, function)| function.space != Space::Host);
     let last = on_device.map(|(id, _)| id).last().unwrap_or(FunctionId(0));
-    let needed = order::needed_by(derivative, &[last]);
+    let filling = augmented_of(derivative, &derivative.functions[last]).and_then(|it| derivative.function(&it.name));
+    let roots: Vec<FunctionId> = filling.into_iter().chain([last]).collect();
+    let needed = order::needed_by(derivative, &roots);
     let last = FunctionId(needed.functions.len() as u32 - 1);
     with_entry(&needed, last)
 }

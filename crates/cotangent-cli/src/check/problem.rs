@@ -1,7 +1,7 @@
 //! What is checked: the numbers that are varied, those that come out, and the calls that relate them.
 
 use anyhow::{Result, bail};
-use cotangent::ir::{FloatKind, Function, Module, Type};
+use cotangent::ir::{FloatKind, Function, LocalId, Module, Type};
 use cotangent::transform::Request;
 
 use super::layout::{Precision, Scalar, layout};
@@ -36,6 +36,8 @@ pub(crate) struct Problem<'a> {
     record: Option<(Type, usize)>,
     /// The forms of reverse mode that there are.
     gradients: Vec<Variant>,
+    /// The parameters whose memory the gradient leaves as it was.
+    rolled_back: Vec<usize>,
 }
 
 /// The gradient in its forms, each with all that it needs.
@@ -101,8 +103,10 @@ impl<'a> Problem<'a> {
             next += behind.len() - before;
         }
         base.buffers.extend(behind);
-        let named: Vec<usize> =
-            request.wrt.iter().filter_map(|param| function.params.iter().position(|known| known == param)).collect();
+        let positions = |params: &[LocalId]| -> Vec<usize> {
+            params.iter().filter_map(|param| function.params.iter().position(|known| known == param)).collect()
+        };
+        let named = positions(&request.wrt);
         let entries = entries(module, function, &base, &named)?;
         let leaves = layout(module, &function.result, Precision::Native).leaves.into_iter().enumerate();
         let floats = leaves.filter(|(_, leaf)| matches!(leaf.scalar, Scalar::Float(_)));
@@ -121,6 +125,7 @@ impl<'a> Problem<'a> {
             result_has_tangent,
             record: None,
             gradients: Vec::new(),
+            rolled_back: positions(&request.rolled_back),
         })
     }
 
@@ -227,6 +232,20 @@ impl<'a> Problem<'a> {
             values.extend(self.results.iter().map(|(index, _)| after.float(*result, *index)));
         }
         values
+    }
+
+    /// What a call must leave where the program leaves `values`: what is rolled back is as it was at the point.
+    pub(crate) fn expected(&self, variant: Variant, point: &[f64], values: &[f64]) -> Outputs {
+        let mut expected = values.to_vec();
+        if variant != Variant::Forward {
+            let outputs = self.entries.iter().zip(point).filter(|(entry, _)| entry.is_output);
+            for (value, (entry, before)) in expected.iter_mut().zip(outputs) {
+                if self.rolled_back.contains(&entry.buffer) {
+                    *value = *before;
+                }
+            }
+        }
+        expected
     }
 
     /// The shadows of all entries after a call.

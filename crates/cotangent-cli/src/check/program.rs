@@ -8,7 +8,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cotangent::emit::{Dialect, emit};
 use cotangent::ir::build::FunctionBuilder;
-use cotangent::ir::{Expr, ExprKind, FunctionId, Global, GlobalStorage, Module, Place, Space, StmtKind, Type};
+use cotangent::ir::{
+    Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Place, Space, StmtKind, Type,
+};
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::CpuProgram;
@@ -21,6 +23,9 @@ use crate::exec;
 
 /// The file with what stands behind the user's text.
 const APPENDED: &str = "appended.txt";
+
+/// What the reverse function of the split form says before the arrays that it needs.
+const NEEDED: &str = "Needs unchanged: ";
 
 const HARNESS: &str = include_str!("harness.hpp");
 
@@ -283,13 +288,42 @@ impl Texts<'_> {
                 let space = format!("cotangent_derivative_{number}");
                 text += &format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
                 text += &symbols(&module, &space);
-                let entry = module.functions.iter().last().map_or("", |function| &function.name);
-                cases += &format!("    case {number}: return printed({space}::{entry}_launch, launch, buffers);\n");
+                cases += &format!("    case {number}: {}\n", call(&module, &space));
             }
         }
         text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers) {\n";
         text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")
     }
+}
+
+/// How the harness calls the last function of a derivative; in the split form, after the one that fills the record.
+fn call(module: &Module, space: &str) -> String {
+    let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
+    let Some(augmented) = augmented_of(module, entry) else {
+        return format!("return printed({space}::{}_launch, launch, buffers);", entry.name);
+    };
+    let is_record = |param: &LocalId| augmented.local_name(*param) == "_record";
+    let own: Vec<&LocalId> = augmented.params.iter().filter(|param| !is_record(param)).collect();
+    let note = entry.body.first().and_then(|first| first.note.as_deref()).unwrap_or_default();
+    let listed = note.lines().find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();
+    let listed: Vec<&str> = listed.trim_end_matches('.').split(", ").collect();
+    let needed: Vec<&str> = own
+        .iter()
+        .map(|param| if listed.contains(&augmented.local_name(**param)) { "true" } else { "false" })
+        .collect();
+    format!(
+        "{{ static const bool needed[] = {{{}, false}}; return split({space}::{}_launch, {space}::{}_launch, needed, {}, launch, buffers); }}",
+        needed.join(", "),
+        augmented.name,
+        entry.name,
+        own.len()
+    )
+}
+
+/// The function that fills the record of the split form.
+pub(crate) fn augmented_of<'m>(module: &'m Module, reverse: &Function) -> Option<&'m Function> {
+    let name = reverse.name.replacen("_reverse", "_augmented", 1);
+    module.functions.iter().find(|function| *function.name == name && function.name != reverse.name)
 }
 
 /// Makes the device variables of a derivative known to the executor: its own copies, which lie beside the user's.

@@ -12,6 +12,10 @@ pub(crate) struct Directives {
     pub(crate) arguments: String,
     /// `expect:` lines.
     pub(crate) expected: Vec<Expectation>,
+    /// `split: a, b`: reverse mode in two functions, between which these arrays may change; `split: nothing` for none.
+    pub(crate) split: Option<Vec<String>>,
+    /// `rollback: a, b`: arrays that end as they were.
+    pub(crate) rolled_back: Vec<String>,
     /// `forward only:` why there is no reverse mode for it.
     pub(crate) forward_only: Option<String>,
 }
@@ -40,6 +44,9 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
             }
             "run" => parse_run(value, &mut directives)?,
             "expect" => directives.expected.push(parse_expectation(value)?),
+            "split" if value == "nothing" => directives.split = Some(Vec::new()),
+            "split" => directives.split = Some(value.split(',').map(|name| name.trim().to_owned()).collect()),
+            "rollback" => directives.rolled_back = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "forward only" => directives.forward_only = Some(value.to_owned()),
             _ => {}
         }

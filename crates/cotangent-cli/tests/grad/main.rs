@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode};
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{Dialect, emit};
 use cotangent::ir::{Module, text};
-use cotangent::lower::Passes;
+use cotangent::lower::{Passes, lower_with_rules};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{Failure, Input, read, with_deep_stack};
@@ -80,8 +80,11 @@ fn check(path: &Path) -> Result<(), Failed> {
         compare_or_bless(&path.with_extension(suffix), &printed)?;
         let again = scratch.path().join(suffix);
         fs::write(&again, &printed)?;
-        let name = module.functions.iter().last().map_or("", |function| &function.name);
-        let (first, second) = (text::print(&module), text::print(&lower_again(&tools, &again, name)?));
+        // In the split form nothing calls all the others.
+        let last = if directives.split.is_some() && *mode == Mode::Reverse { module.functions.len() } else { 1 };
+        let names: Vec<&str> = module.functions.iter().rev().take(last).map(|function| &*function.name).collect();
+        let names: Vec<&str> = names.into_iter().rev().collect();
+        let (first, second) = (text::print(&module), text::print(&lower_again(&tools, &again, &names)?));
         if first != second {
             let difference = difference(&first, &second);
             return Err(format!("the text of {suffix} is lowered to another module:\n{difference}").into());
@@ -131,7 +134,11 @@ impl Directives {
 
 /// The derivatives of a fixture.
 fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &str)]) -> Result<Vec<Module>, Failed> {
-    let wanted = Wanted { function: &directives.function, wrt: Some(&directives.wrt) };
+    let wanted = Wanted {
+        split: directives.split.as_deref(),
+        rolled_back: &directives.rolled_back,
+        ..Wanted::new(&directives.function, Some(&directives.wrt))
+    };
     with_module(tools, path, |passes| {
         let (module, request) = lowered(passes, &wanted)?;
         modes.iter().map(|(mode, _)| differentiate(&module, &request, *mode)).collect()
@@ -153,9 +160,8 @@ fn check_refused(path: &Path) -> Result<(), Failed> {
 }
 
 /// What a printed derivative is lowered to.
-fn lower_again(tools: &Tools, path: &Path, name: &str) -> Result<Module, Failed> {
-    let wanted = Wanted { function: name, wrt: None };
-    with_module(tools, path, |passes| lowered(passes, &wanted).map(|(module, _)| module))
+fn lower_again(tools: &Tools, path: &Path, names: &[&str]) -> Result<Module, Failed> {
+    with_module(tools, path, |passes| lower_with_rules(passes, names).map(|(module, _)| module))
 }
 
 fn with_module<T: Send>(
@@ -190,6 +196,11 @@ fn prove(path: &Path, directives: &Directives) -> Result<(), Failed> {
     if let Some(launch) = &directives.launch {
         command.args(["--launch", launch]);
     }
+    if let Some(saved) = &directives.split {
+        command.arg("--split");
+        command.args(saved.iter().flat_map(|name| ["--save", name]));
+    }
+    command.args(directives.rolled_back.iter().flat_map(|name| ["--rollback", name]));
     if !directives.wants(Mode::Reverse) {
         command.args(["--mode", "forward"]);
     }

@@ -46,18 +46,17 @@ pub fn facts(sites: &Sites<'_>, adjoints: &[AdjointParam], has_barriers: bool) -
     facts
 }
 
-/// Whether a store there is one of the primal's to memory that threads share, and to the whole of what its index tells.
-/// What is added to is an adjoint; several threads may clear it.
+/// Whether a store there is one of the primal's to memory that threads share, or the overwriting of an adjoint that goes
+/// with one: both are made by the same threads. And whether it is to the whole of what its index tells.
 fn tells(location: &Location, sites: &Sites<'_>, adjoints: &[AdjointParam]) -> bool {
-    let is_param = |local| adjoints.iter().any(|param| param.adjoint == local);
-    let is_added_to = sites.additions.iter().any(|site| site.roots.contains(&location.root));
-    let is_primal_memory = !is_added_to
-        && match location.root {
-            Root::Param(param) | Root::Behind(param) => !is_param(param),
-            Root::Shared(_) | Root::Global(_) => true,
-            Root::Private(_) | Root::Unknown => false,
-        };
-    is_primal_memory && !location.tail.contains(&Step::Somewhere)
+    let is_adjoint = |local| adjoints.iter().any(|param| param.adjoint == local);
+    let is_added_to = || sites.additions.iter().any(|site| site.roots.contains(&location.root));
+    let is_shared_memory = match location.root {
+        Root::Param(param) | Root::Behind(param) => is_adjoint(param) || !is_added_to(),
+        Root::Shared(_) | Root::Global(_) => !is_added_to(),
+        Root::Private(_) | Root::Unknown => false,
+    };
+    is_shared_memory && !location.tail.contains(&Step::Somewhere)
 }
 
 /// *The owner's elements.* If every addition runs only when a store of one fact does, and its index determines that

@@ -44,6 +44,15 @@ fn an_element_that_is_stored_belongs_to_its_thread() {
 }
 
 #[test]
+fn an_adjoint_that_is_overwritten_tells_of_a_store() {
+    // The reverse sweep alone, whose forward sweep is another kernel.
+    assert_eq!(kernel("if (i < n) { d_x[i] += d_y[i]; d_y[i] = 0.0f; }"), "p");
+    assert_eq!(kernel("if (i < n) { d_y[i] = 0.0f; d_y[i] += 1.0f; }"), "p");
+    assert_eq!(kernel("if (i < n) { d_y[i] = 0.0f; } if (i < m) { d_x[i] += 1.0f; }"), "a");
+    assert_eq!(kernel("if (i < n) { d_y[(i / 2)] = 0.0f; d_x[(i / 2)] += 1.0f; d_x[i] += 1.0f; }"), "aa");
+}
+
+#[test]
 fn only_threads_that_store_own() {
     assert_eq!(kernel("if (i < n) { y[i] = x[i]; } if (i < m) { d_x[i] += 1.0f; }"), "a");
     assert_eq!(kernel("if (i < n) { y[i] = x[i]; } else { d_x[i] += 1.0f; }"), "a");

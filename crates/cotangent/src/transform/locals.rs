@@ -10,6 +10,7 @@ use crate::ir::{
 };
 
 /// Gives out new private variables of one function.
+#[derive(Clone)]
 pub(super) struct NewLocals {
     taken: HashSet<Name>,
     counts: HashMap<Name, u32>,

@@ -33,10 +33,10 @@ pub(super) fn references_to_pointers(module: &Module, function: &mut Function) {
                 }
             }
             NodeMut::Expr(expr) => {
-                if let ExprKind::Load(Place { kind: PlaceKind::Local(local), ty, .. }) = &expr.kind
+                if let ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) = &expr.kind
                     && unbound.contains(local)
                 {
-                    expr.ty = ty.clone();
+                    expr.ty = function.locals[*local].ty.clone();
                 }
                 shorten(expr);
             }

@@ -1,8 +1,9 @@
 //! What is to be differentiated, from the names that the user gave.
 
 use super::differentiable::differentiable_parameters;
-use crate::diagnostic::{self, Diagnostic};
-use crate::ir::{FunctionId, LocalId, Module};
+use crate::analysis::uses_memory;
+use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE};
+use crate::ir::{Function, FunctionId, LocalId, Module, Space};
 
 /// What is to be differentiated, and with respect to what.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,6 +16,8 @@ pub struct Request {
     pub analyses: Analyses,
     /// In how many functions reverse mode is written.
     pub form: Form,
+    /// Parameters whose memory ends as it was before the call: the reverse sweep takes every store back.
+    pub rolled_back: Vec<LocalId>,
 }
 
 /// In how many functions reverse mode is written.
@@ -44,13 +47,39 @@ pub enum Analyses {
 impl Request {
     /// The request for these parameters.
     pub fn of(function: FunctionId, wrt: Vec<LocalId>) -> Request {
-        Request { function, wrt, analyses: Analyses::On, form: Form::Joint }
+        Request { function, wrt, analyses: Analyses::On, form: Form::Joint, rolled_back: Vec::new() }
     }
 
     /// The same request, with proofs or without.
     #[must_use]
     pub fn with_analyses(self, analyses: Analyses) -> Request {
         Request { analyses, ..self }
+    }
+
+    /// The same request in the split form. Memory that the parameters `saved` lead to may change between the two functions.
+    ///
+    /// # Errors
+    /// A function that is no kernel, a name that is no parameter's or of one that leads to no memory.
+    pub fn split(self, module: &Module, saved: &[String]) -> Result<Request, Vec<Diagnostic>> {
+        let function = &module.functions[self.function];
+        if function.space != Space::Kernel {
+            let message = format!("`{}` is no kernel, and only kernels have a split form", function.name);
+            let help = "split the kernel that calls it, or leave out `--split`";
+            return Err(vec![
+                Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, "a device function").help(help),
+            ]);
+        }
+        let saved = arrays(module, function, saved)?;
+        Ok(Request { form: Form::Split { saved }, ..self })
+    }
+
+    /// The same request, by which the memory of these parameters ends as it was before the call.
+    ///
+    /// # Errors
+    /// A name that is no parameter's or of one that leads to no memory.
+    pub fn rolled_back(self, module: &Module, names: &[String]) -> Result<Request, Vec<Diagnostic>> {
+        let rolled_back = arrays(module, &module.functions[self.function], names)?;
+        Ok(Request { rolled_back, ..self })
     }
 
     /// The request for parameters by name; without names, for all that can be named.
@@ -74,7 +103,7 @@ impl Request {
                 }
             };
             let label = "the parameters of this function";
-            let refused = Diagnostic::new(diagnostic::NOT_DIFFERENTIABLE, known.span, message, label);
+            let refused = Diagnostic::new(NOT_DIFFERENTIABLE, known.span, message, label);
             let name_of = |param: &LocalId| known.local_name(*param);
             let (can, cannot): (Vec<&LocalId>, Vec<&LocalId>) =
                 known.params.iter().partition(|param| able.contains(param));
@@ -86,6 +115,23 @@ impl Request {
         }
         if found.is_empty() { Ok(Request::of(function, wrt)) } else { Err(found) }
     }
+}
+
+/// Parameters that lead to memory, by name.
+fn arrays(module: &Module, function: &Function, names: &[String]) -> Result<Vec<LocalId>, Vec<Diagnostic>> {
+    let (mut params, mut found) = (Vec::new(), Vec::new());
+    for name in names {
+        let (message, label) = match function.params.iter().find(|param| function.local_name(**param) == name) {
+            Some(param) if uses_memory(module, &function.locals[*param].ty) => {
+                params.push(*param);
+                continue;
+            }
+            Some(_) => (format!("`{name}` leads to no memory"), "it is passed by value"),
+            None => (format!("`{}` has no parameter `{name}`", function.name), "the parameters of this function"),
+        };
+        found.push(Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, label));
+    }
+    if found.is_empty() { Ok(params) } else { Err(found) }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub(super) fn simplify(function: &mut Function) {
         merge_sums(&mut body);
         drop_unread(function, &mut body);
         drop_empty(&mut body);
+        merge_branches(&mut body);
         sink_sums(&mut body);
         settle_block(&mut body);
         if body == before {
@@ -107,6 +108,51 @@ fn merge_sums(block: &mut Block) {
             position += 1;
         }
     }
+}
+
+/// `if (c) { a } if (c) { b }` is `if (c) { a b }`, where `a` changes only variables that `c` does not read.
+fn merge_branches(block: &mut Block) {
+    for stmt in block.iter_mut() {
+        each_block(stmt, &mut merge_branches);
+    }
+    let mut position = 0;
+    while position + 1 < block.len() {
+        let is_same = matches!(
+            (&block[position].kind, &block[position + 1].kind),
+            (StmtKind::If { cond, then_block, else_block }, StmtKind::If { cond: again, else_block: other, .. })
+                if cond == again && else_block.is_empty() && other.is_empty() && keeps(then_block, cond)
+        );
+        if !is_same {
+            position += 1;
+            continue;
+        }
+        let next = block.remove(position + 1);
+        if let (StmtKind::If { then_block, .. }, StmtKind::If { then_block: rest, .. }) =
+            (&mut block[position].kind, next.kind)
+        {
+            then_block.extend(rest);
+        }
+    }
+}
+
+/// Whether a block only gives values to variables that an expression does not read, and the expression reads nothing else.
+fn keeps(block: &[Stmt], expr: &Expr) -> bool {
+    let mut reads = BTreeSet::new();
+    let reads_variables = walk::visit_expr(expr, &mut |node| match node {
+        Node::Expr(Expr { kind: ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }), .. }) => {
+            reads.insert(*local);
+            ControlFlow::Continue(())
+        }
+        Node::Expr(Expr { kind: ExprKind::Load(_), .. }) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })
+    .is_continue();
+    let gives_values = block.iter().all(|stmt| match &stmt.kind {
+        StmtKind::Declare { .. } => true,
+        StmtKind::Assign { place, .. } => own_variable(place).is_some_and(|local| !reads.contains(&local)),
+        _ => false,
+    });
+    reads_variables && gives_values
 }
 
 /// Drops assignments to variables that are never read.

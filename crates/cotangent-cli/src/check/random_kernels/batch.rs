@@ -136,7 +136,7 @@ fn unnamed(message: &str) -> String {
 
 fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
     let name = Kernel::name(&ending(index));
-    let wanted = Wanted { function: &name, wrt: None };
+    let wanted = Wanted::new(&name, None);
     let derived = catch_unwind(AssertUnwindSafe(|| {
         let (module, request) = lowered(passes.both(), &wanted)?;
         let forward = entry_of(&differentiate(&module, &request, Mode::Forward)?);

@@ -98,7 +98,7 @@ pub(crate) fn random(words: &[OsString]) -> Result<u8> {
 
 fn options(words: &[OsString]) -> Result<Options> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut options = Options { seeds: 0..0, batch: 40, jobs, folder: None, refusals: false, print: false };
+    let mut options = Options { seeds: 0..0, batch: 125, jobs, folder: None, refusals: false, print: false };
     let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = words.next() {
         match word.as_str() {

@@ -24,6 +24,7 @@ use self::activity::{Activity, Analyses, Pattern};
 use self::helpers::call_helpers;
 use super::differentiable::{carries_float, differentiable_parameters};
 use super::locals::zero;
+use super::references::references_to_pointers;
 use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
 use crate::index::Id;
@@ -168,7 +169,7 @@ impl<'m> Ctx<'m> {
         }
         let mut body = made.body(active);
         let locals = order::declared_only(&mut params, made.locals, &mut body);
-        self.module.functions.push(Function {
+        let mut pushforward = Function {
             name,
             space: function.space,
             params,
@@ -177,7 +178,9 @@ impl<'m> Ctx<'m> {
             body,
             launch_bounds: function.launch_bounds,
             span: function.span,
-        })
+        };
+        references_to_pointers(&self.module, &mut pushforward);
+        self.module.functions.push(pushforward)
     }
 
     /// `f_pushforward` if all that can be active is, else with the positions of what is.

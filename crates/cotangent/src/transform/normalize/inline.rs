@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::super::locals::{NewLocals, assign, declare, rename};
+use super::addresses::address_taken;
 use crate::analysis;
 use crate::index::IdVec;
 use crate::ir::walk::{self, NodeMut, PartMut};
@@ -50,6 +51,7 @@ pub(in crate::transform) fn inline_calls(module: &Module, known: &mut Inlining, 
 fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
     let objects = analysis::objects(module, function);
     let written = analysis::written(&objects, &function.body);
+    let addressed = address_taken(function);
     let mut number = 0;
     let mut found = HashSet::new();
     walk::each_stmt(&function.body, &mut |stmt| {
@@ -67,8 +69,11 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
         let is_unstable = args.iter().any(|arg| leads_on(&arg.ty))
             || into.as_ref().is_some_and(|into| into.ty.is_pointer() || leads_on(&into.ty))
             || reads.into_iter().any(|object| match object.as_local() {
-                // A variable that is copied as a whole can be kept; an array cannot.
-                Some(local) => matches!(function.locals[local].ty, Type::Array(..)),
+                // A variable that is copied as a whole can be kept; an array cannot, nor what changes by another name.
+                Some(local) => {
+                    matches!(function.locals[local].ty, Type::Array(..))
+                        || addressed.contains(&local) && written.contains(&object)
+                }
                 None => written.iter().any(|other| other.overlaps(&object)),
             });
         if is_unstable {
@@ -151,7 +156,7 @@ fn body_of_call(
             _ => {
                 let local = moved[param];
                 let ty = function.locals[local].ty.clone();
-                out.push(declare(local, Some(Expr { ty, ..arg })));
+                out.push(declare(local, Some(typed(arg, ty))));
             }
         }
     }
@@ -176,9 +181,19 @@ fn body_of_call(
 fn without_qualification(arg: Expr) -> Expr {
     match &arg.kind {
         ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == arg.ty.pointee() => {
-            Expr { ty: arg.ty.clone(), ..without_qualification((**operand).clone()) }
+            typed(without_qualification((**operand).clone()), arg.ty.clone())
         }
         _ => arg,
+    }
+}
+
+/// A value of another type that differs in what a pointer promises. An address promises what one wants; what a variable
+/// holds, and what is computed from it, has the variable's type.
+fn typed(value: Expr, ty: Type) -> Expr {
+    match (&value.kind, &value.ty, &ty) {
+        (ExprKind::AddressOf(_) | ExprKind::Null, _, _) => Expr { ty, ..value },
+        (_, Type::Pointer(own), Type::Pointer(wanted)) if own.is_const != wanted.is_const => Expr::cast(value, ty),
+        _ => Expr { ty, ..value },
     }
 }
 
@@ -296,8 +311,7 @@ pub(super) fn substitute(body: &mut Block, values: &HashMap<LocalId, Expr>) {
                 if let ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) = &expr.kind
                     && let Some(value) = values.get(local)
                 {
-                    let span = expr.span;
-                    *expr = Expr { ty: expr.ty.clone(), span, kind: value.kind.clone() };
+                    *expr = typed(value.clone(), expr.ty.clone()).at(expr.span);
                 }
             }
             NodeMut::Place(place) => {
@@ -317,7 +331,12 @@ pub(super) fn substitute(body: &mut Block, values: &HashMap<LocalId, Expr>) {
 
 /// `*&place` is `place`, and `(&array[i])[j]` is `array[i + j]`.
 pub(in crate::transform) fn collapse(place: &mut Place) {
-    let PlaceKind::Element(pointer, index) = &place.kind else { return };
+    let PlaceKind::Element(pointer, index) = &mut place.kind else { return };
+    if let ExprKind::Cast(operand) = &pointer.kind
+        && operand.ty.pointee().is_some_and(|pointee| *pointee == place.ty)
+    {
+        **pointer = (**operand).clone();
+    }
     let ExprKind::AddressOf(target) = &pointer.kind else { return };
     if target.ty != place.ty {
         return;

@@ -5,6 +5,7 @@
 //! one variable of the thread are indices; records of the thread that hold pointers are variables, one a field. What was
 //! computed is the same, in the same order.
 
+mod addresses;
 mod counted;
 mod counters;
 mod inline;
@@ -12,6 +13,7 @@ mod jumps;
 mod pointers;
 mod records;
 
+pub(super) use addresses::{address, address_taken};
 pub(super) use counted::counted_loops;
 pub(super) use counters::loops_without_numbers;
 pub(super) use inline::{Inlining, inline_calls, own_variable};

@@ -101,6 +101,7 @@ impl Ctx<'_> {
             | StmtKind::Pop { .. }
             | StmtKind::Opaque { .. } => Pair { forward: vec![stmt.clone()], reverse: Block::new() },
         };
+        self.take_back(stmt, &mut pair.reverse);
         self.settle(&mut pair.reverse, here, &mut kept);
         pair.forward.splice(0..0, kept.declarations);
         pair

@@ -29,7 +29,7 @@ impl Ctx<'_> {
                 Sharing::Private | Sharing::Shared if arg.ty.is_pointer() => {
                     let Some(pointer) = self.shadow_pointer(arg) else { return pair };
                     let ty = Type::pointer(pointer.ty.pointee().cloned().unwrap_or(Type::Void));
-                    call_args.push(Expr { ty, ..pointer });
+                    call_args.push(as_pointer(pointer, ty));
                 }
                 Sharing::Private | Sharing::Shared => call_args.push(self.argument_adjoint(arg, out, &mut after)),
             }
@@ -88,5 +88,13 @@ impl Ctx<'_> {
         let adjoint = Place::local(local, arg.ty.clone());
         self.adjoint_of_aggregate(arg, &adjoint, after);
         Expr::address_of(adjoint)
+    }
+}
+
+/// A pointer, whether it is one already or a variable that is a reference.
+pub(super) fn as_pointer(pointer: Expr, ty: Type) -> Expr {
+    match pointer.kind {
+        ExprKind::Load(_) if pointer.ty.is_reference() => Expr::new(ExprKind::AddressOf(Place::deref(pointer)), ty),
+        _ => Expr { ty, ..pointer },
     }
 }

@@ -13,7 +13,6 @@ use crate::ir::{
 use crate::source::Span;
 
 use super::super::locals::{NewLocals, assign, declare, zero};
-use super::super::normalize::own_variable;
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
 
 /// Arrays of at most so many scalars are copied where a value must be kept; of larger ones, only what is read.
@@ -46,6 +45,10 @@ pub(super) struct Ctx<'a> {
     pub(super) uses_record: bool,
     /// Whether it is a kernel: then all threads hold the same adjoint pointers.
     pub(super) is_kernel: bool,
+    /// Of variables that the reverse sweep has in the place of others, the others.
+    pub(super) originals: HashMap<LocalId, LocalId>,
+    /// Memory to which the reverse sweep takes every store back.
+    pub(super) rolled_back: BTreeSet<Object>,
     /// Parameters by value whose adjoints other threads add to as well.
     pub(super) shared_values: BTreeSet<LocalId>,
 }
@@ -303,56 +306,6 @@ impl Ctx<'_> {
     pub(super) fn zero(&self, ty: &Type) -> Expr {
         zero(self.module, ty)
     }
-}
-
-/// Variables that pointers may point to, other than those which a call reads and forgets.
-pub(super) fn address_taken(function: &Function) -> HashSet<LocalId> {
-    let mut found = HashSet::new();
-    let mut note = |expr: &Expr| {
-        let _ = walk::visit_expr(expr, &mut |node| {
-            if let walk::Node::Expr(Expr { kind: ExprKind::AddressOf(place), .. }) = node {
-                found.extend(own_variable(place));
-            }
-            std::ops::ControlFlow::<()>::Continue(())
-        });
-    };
-    walk::each_stmt(&function.body, &mut |stmt| {
-        let is_call = matches!(stmt.kind, StmtKind::Call { .. });
-        let _ = walk::stmt_parts(stmt, &mut |part| {
-            match part {
-                walk::Part::Expr(expr) => match address(expr).filter(|_| is_call) {
-                    Some(place) => place_operands(place, &mut note),
-                    None => note(expr),
-                },
-                walk::Part::Place(place) => place_operands(place, &mut note),
-                walk::Part::Block(_) => {}
-            }
-            std::ops::ControlFlow::<()>::Continue(())
-        });
-    });
-    found
-}
-
-/// The place that an expression is the address of, whatever it promises not to do through it.
-pub(super) fn address(expr: &Expr) -> Option<&Place> {
-    match &expr.kind {
-        ExprKind::AddressOf(place) => Some(place),
-        ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == expr.ty.pointee() => {
-            address(operand)
-        }
-        _ => None,
-    }
-}
-
-fn place_operands(place: &Place, note: &mut impl FnMut(&Expr)) {
-    let _ = walk::place_parts(place, &mut |part| {
-        match part {
-            walk::Part::Expr(expr) => note(expr),
-            walk::Part::Place(place) => place_operands(place, note),
-            walk::Part::Block(_) => {}
-        }
-        std::ops::ControlFlow::<()>::Continue(())
-    });
 }
 
 /// How many statements write each variable, its declaration with a value included.

@@ -101,6 +101,9 @@ impl Ctx<'_> {
         map.extend(copies);
         let mut iteration = [slice, adjoints].concat();
         rename(&mut iteration, &map);
+        let first = |local: LocalId| self.originals.get(&local).copied().unwrap_or(local);
+        let originals: Vec<_> = map.into_iter().map(|(original, copy)| (copy, first(original))).collect();
+        self.originals.extend(originals);
         body.extend(iteration);
         let reverse = self.reverse_loop(it, count, is_order_free, reverse_counter, body);
         Pair { forward: before, reverse: vec![reverse] }

@@ -13,6 +13,7 @@ mod launch;
 mod loops;
 mod order_free;
 mod record;
+mod rollback;
 mod ruled;
 mod slice;
 mod slots;
@@ -47,7 +48,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let mut pullbacks = Pullbacks { output: program.clone(), analyses: request.analyses, ..Pullbacks::default() };
         let wrt = request.wrt.clone();
         let kind = match &request.form {
-            Form::Joint => Kind::Gradient(wrt),
+            Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
             Form::Split { saved } => Kind::Split { wrt, saved: saved.clone() },
         };
         let gradient = pullbacks.derive(&normal, request.function, &kind);
@@ -59,7 +60,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
                 let bytes = launch::add_bytes(&mut pullbacks.output, roots[0], params, slots);
                 match request.form {
                     Form::Joint => roots = vec![launch::add_launcher(&mut pullbacks.output, roots[0], params, bytes)],
-                    Form::Split { .. } => roots.push(bytes),
+                    Form::Split { .. } => roots.insert(0, bytes),
                 }
             }
             return Ok(order::needed_by(&pullbacks.output, &roots));
@@ -88,8 +89,8 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
 
 /// What a derivative is for.
 pub(super) enum Kind {
-    /// The user asked for it, with respect to these parameters.
-    Gradient(Vec<crate::ir::LocalId>),
+    /// The user asked for it, with respect to these parameters; the memory of some ends as it was before.
+    Gradient { wrt: Vec<crate::ir::LocalId>, rolled_back: Vec<crate::ir::LocalId> },
     /// The same in two functions; what these parameters lead to may change between them.
     Split { wrt: Vec<crate::ir::LocalId>, saved: Vec<crate::ir::LocalId> },
     /// A derivative calls it.
@@ -147,7 +148,7 @@ impl Pullbacks {
     }
 
     fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<FunctionId, Vec<Diagnostic>> {
-        let Written { function, adjoints, uses_record, slots, augmented } = write::write(normal, id, kind, self)?;
+        let Written { function, adjoints, uses_record, slots, augmented, note } = write::write(normal, id, kind, self)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
             self.unfit.insert(id);
         }
@@ -160,7 +161,12 @@ impl Pullbacks {
         if let Some(augmented) = augmented {
             self.augmented = Some(self.add(augmented, &[]));
         }
-        Ok(self.add(function, &adjoints))
+        let derivative = self.add(function, &adjoints);
+        if let (Some(note), Some(first)) = (note, self.output.functions[derivative].body.first_mut()) {
+            let before = first.note.take().map(|before| format!("\n{before}")).unwrap_or_default();
+            first.note = Some(format!("{note}{before}").into());
+        }
+        Ok(derivative)
     }
 
     fn add(&mut self, mut function: Function, adjoints: &[AdjointParam]) -> FunctionId {

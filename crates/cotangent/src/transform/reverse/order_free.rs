@@ -20,8 +20,13 @@ impl Ctx<'_> {
         let mut is_free = true;
         let (mut added, mut read) = (BTreeSet::new(), BTreeSet::new());
         walk::each_stmt(adjoints, &mut |stmt| match &stmt.kind {
-            StmtKind::Assign { place, .. } => is_free &= !self.shadowed(place).iter().any(outlives),
-            StmtKind::Accumulate { place, .. } => added.extend(self.shadowed(place)),
+            StmtKind::Assign { place, .. } => {
+                is_free &= self.is_known(place) && !self.shadowed(place).iter().any(outlives);
+            }
+            StmtKind::Accumulate { place, .. } => {
+                is_free &= self.is_known(place);
+                added.extend(self.shadowed(place));
+            }
             StmtKind::Pop { .. } => is_free = false,
             StmtKind::Call { function, args, .. } => {
                 is_free &= !self.may_overwrite(*function);
@@ -40,6 +45,12 @@ impl Ctx<'_> {
         });
         is_free
             && added.iter().filter(|object| outlives(object)).all(|object| !read.iter().any(|it| it.overlaps(object)))
+    }
+
+    /// Whether a place is a variable, or is reached from adjoints. Memory of the primal program is neither: it is written
+    /// where stores are taken back.
+    fn is_known(&self, place: &Place) -> bool {
+        own_variable(place).is_some() || !self.shadowed(place).is_empty()
     }
 
     /// The objects of the primal program whose adjoints a place may be; none for what is no adjoint.
@@ -61,8 +72,9 @@ impl Ctx<'_> {
         objects
     }
 
-    /// The variable that a variable shadows.
+    /// The variable that a variable shadows, or that its original does.
     pub(super) fn primal_of(&self, shadow: LocalId) -> Option<LocalId> {
+        let shadow = self.originals.get(&shadow).copied().unwrap_or(shadow);
         let shadows = |local: &LocalId| match self.shadows.local(*local).map(|place| &place.kind) {
             Some(PlaceKind::Local(known)) => *known == shadow,
             // What an adjoint parameter points to.

@@ -21,8 +21,8 @@ pub(super) enum Start {
     Filled,
     /// There is as much as the first slot says.
     Counted,
-    /// There are so many values.
-    Fixed(usize),
+    /// There are so many values, and each has a slot of its own: none is recorded in a loop or a branch.
+    Numbered(usize),
 }
 
 /// The types of the values that a block records, in the order of the text.
@@ -76,16 +76,20 @@ pub(super) fn lower(function: &mut Function, names: &mut NewLocals, types: &[Typ
         views.insert(name, (ty, local));
     }
     let slots = Slots { views: views.into_values().collect(), word: word_type, top, thread, threads };
-    let long = |value: usize| Expr::new(ExprKind::Int(value as i128), Type::LONG);
     let count = slots.slot_at(long(0), &Type::LONG);
     let first = match start {
-        Start::Empty => long(0),
-        Start::Filled => long(1),
-        Start::Counted => Expr::load(count.clone()),
-        Start::Fixed(values) => long(values),
+        Start::Empty => Some(long(0)),
+        Start::Filled => Some(long(1)),
+        Start::Counted => Some(Expr::load(count.clone())),
+        Start::Numbered(_) => None,
     };
-    head.push(declare(top, Some(first)));
-    slots.replace(&mut body);
+    match (first, start) {
+        (None, Start::Numbered(values)) => slots.number(&mut body, values),
+        (first, _) => {
+            head.push(declare(top, first));
+            slots.replace(&mut body);
+        }
+    }
     head.extend(body);
     if start == Start::Filled {
         head.push(assign(count, Expr::load(Place::local(top, Type::LONG))));
@@ -117,17 +121,30 @@ impl Slots {
                     out.push(self.step(BinaryOp::Add));
                 }
                 StmtKind::Pop { into, .. } => {
-                    let value = Expr::load(self.slot(&into.ty));
                     let declared = out.last().and_then(walk::declared_local);
                     let is_declared = matches!(into.kind, PlaceKind::Local(local) if declared == Some(local));
-                    if let (true, Some(local)) = (is_declared, declared) {
-                        out.pop();
-                        out.push(self.step(BinaryOp::Subtract));
-                        out.push(declare(local, Some(value)));
-                    } else {
-                        out.push(self.step(BinaryOp::Subtract));
-                        out.push(assign(into.clone(), value));
-                    }
+                    let at = out.len() - usize::from(is_declared);
+                    out.insert(at, self.step(BinaryOp::Subtract));
+                    take(into, Expr::load(self.slot(&into.ty)), &mut out);
+                }
+                _ => out.push(stmt),
+            }
+        }
+        *block = out;
+    }
+
+    /// The same where each value has a slot of its own.
+    fn number(&self, block: &mut Block, mut values: usize) {
+        let mut out = Block::new();
+        for stmt in std::mem::take(block) {
+            match &stmt.kind {
+                StmtKind::Push { value, .. } => {
+                    out.push(assign(self.slot_at(long(values), &value.ty), value.clone()));
+                    values += 1;
+                }
+                StmtKind::Pop { into, .. } => {
+                    values -= 1;
+                    take(into, Expr::load(self.slot_at(long(values), &into.ty)), &mut out);
                 }
                 _ => out.push(stmt),
             }
@@ -146,9 +163,16 @@ impl Slots {
     }
 
     fn slot_at(&self, slot: Expr, ty: &Type) -> Place {
-        let long = |local: LocalId| Expr::load(Place::local(local, Type::LONG));
-        let row = Expr::binary(BinaryOp::Multiply, slot, long(self.threads));
-        let word = Expr::binary(BinaryOp::Add, row, long(self.thread));
+        let load = |local: LocalId| Expr::load(Place::local(local, Type::LONG));
+        let row = match slot.kind {
+            ExprKind::Int(0) => None,
+            ExprKind::Int(1) => Some(load(self.threads)),
+            _ => Some(Expr::binary(BinaryOp::Multiply, slot, load(self.threads))),
+        };
+        let word = match row {
+            Some(row) => Expr::binary(BinaryOp::Add, row, load(self.thread)),
+            None => load(self.thread),
+        };
         let index = if size_of(ty) == size_of(&self.word) {
             word
         } else {
@@ -159,6 +183,22 @@ impl Slots {
         let view = self.views.iter().find(|(known, _)| known == ty).map_or(LocalId(0), |(_, local)| *local);
         Place::element(Expr::load(Place::local(view, Type::pointer(ty.clone()))), index)
     }
+}
+
+/// Gives a value to a place; if the last statement declares it, there.
+fn take(into: &Place, value: Expr, out: &mut Block) {
+    match (&into.kind, out.last_mut().map(|last| &mut last.kind)) {
+        (PlaceKind::Local(local), Some(StmtKind::Declare { local: declared, init: init @ None }))
+            if declared == local =>
+        {
+            *init = Some(value);
+        }
+        _ => out.push(assign(into.clone(), value)),
+    }
+}
+
+fn long(value: usize) -> Expr {
+    Expr::new(ExprKind::Int(value as i128), Type::LONG)
 }
 
 fn size_of(ty: &Type) -> u64 {

@@ -8,10 +8,11 @@ use std::collections::HashMap;
 
 use super::super::differentiable::carries_float;
 use super::super::locals::{assign, declare, mentions};
-use super::super::normalize::own_variable;
+use super::super::normalize::{address, own_variable};
 use super::super::signatures::{VALUE_FIELD, adjoint_type, has_seed, writes_active};
 use super::Sharing;
-use super::function::{Ctx, Pair, address};
+use super::calls::as_pointer;
+use super::function::{Ctx, Pair};
 use super::slice::Needed;
 use crate::analysis::{self, Base, Objects};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
@@ -205,7 +206,7 @@ impl Ctx<'_> {
                 self.zero(&ty)
             }
             (Sharing::Private | Sharing::Shared, _) => match self.shadow_pointer(arg) {
-                Some(pointer) => Expr { ty, ..pointer },
+                Some(pointer) => as_pointer(pointer, ty),
                 None => self.zero(&ty),
             },
             (Sharing::Constant, Some(place)) if !is_atomic => match own_variable(place) {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
-use super::super::locals::declare;
+use super::super::locals::{declare, mentions};
 use super::super::normalize::own_variable;
 use super::function::{Ctx, Frame};
 use super::write::Sum;
@@ -63,8 +63,7 @@ impl Ctx<'_> {
         let count = augmented.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Push { .. })).count();
         let declarations = self.undeclared(&sliced.slice);
         let adjoints = [declarations, sliced.slice, pair.reverse].concat();
-        let mut reverse = self.between(pops, adjoints, sums);
-        self.list_arrays(&mut reverse);
+        let reverse = self.between(pops, adjoints, sums);
         self.uses_record |= count > 0;
         Apart { augmented, reverse, fixed: (!has_inner).then_some(count) }
     }
@@ -120,21 +119,17 @@ impl Ctx<'_> {
         written.difference(&declared).map(|local| declare(*local, None)).collect()
     }
 
-    /// Says at the top of the reverse function which memory it reads.
-    fn list_arrays(&self, reverse: &mut Block) {
+    /// Says which memory the reverse function reads.
+    pub(super) fn needed_arrays(&self) -> String {
         let is_read = |param: &&LocalId| {
             analysis::uses_memory(self.module, &self.primal.locals[**param].ty)
-                && super::super::locals::mentions(reverse, **param)
+                && mentions(&self.function.body, **param)
         };
-        let names: Vec<String> =
-            self.primal.params.iter().filter(is_read).map(|param| self.primal.local_name(*param).to_owned()).collect();
-        let note = match names.as_slice() {
-            [] => "Reads no memory of the primal function: all of it may have changed.".to_owned(),
+        let read = self.primal.params.iter().filter(is_read);
+        let names: Vec<&str> = read.map(|param| self.primal.local_name(*param)).collect();
+        match names.as_slice() {
+            [] => "Needs nothing unchanged: it reads no memory of the primal function.".to_owned(),
             _ => format!("Needs unchanged: {}.", names.join(", ")),
-        };
-        if let Some(first) = reverse.first_mut() {
-            let before = first.note.take().map(|note| format!("\n{note}")).unwrap_or_default();
-            first.note = Some(format!("{note}{before}").into());
         }
     }
 }

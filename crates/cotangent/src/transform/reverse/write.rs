@@ -5,11 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 use super::super::accumulate::AdjointParam;
 use super::super::differentiable::carries_float;
 use super::super::locals::{NewLocals, mentions, rename};
+use super::super::normalize::address_taken;
 use super::super::refused_stores::refused_stores;
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
 use super::block::Sweeps;
 use super::expr::constant;
-use super::function::{Ctx, Frame, address_taken, write_counts};
+use super::function::{Ctx, Frame, write_counts};
 use super::record::{self, Start};
 use super::split::Apart;
 use super::stable::Kept;
@@ -38,6 +39,8 @@ pub(super) struct Written {
     pub(super) slots: Option<SlotCount>,
     /// The forward sweep, where it is a function of its own.
     pub(super) augmented: Option<Function>,
+    /// What must be said at the top of the function.
+    pub(super) note: Option<String>,
 }
 
 /// How many slots of the record a thread needs.
@@ -58,7 +61,7 @@ pub(super) fn write(
     let primal = &normal.functions[id];
     let objects = objects(normal, primal);
     let named: Vec<LocalId> = match kind {
-        Kind::Gradient(wrt) | Kind::Split { wrt, .. } => wrt.clone(),
+        Kind::Gradient { wrt, .. } | Kind::Split { wrt, .. } => wrt.clone(),
         Kind::Pullback(pattern) => {
             let active =
                 primal.params.iter().zip(&pattern.sharing).filter(|(_, sharing)| **sharing != Sharing::Constant);
@@ -91,16 +94,22 @@ pub(super) fn write(
         uses_record: false,
         is_kernel: primal.space == Space::Kernel,
         shared_values: BTreeSet::new(),
+        originals: HashMap::new(),
+        rolled_back: BTreeSet::new(),
     };
+    if let Kind::Gradient { rolled_back, .. } = kind {
+        ctx.roll_back(rolled_back);
+    }
     ctx.check_named(&named);
     ctx.check_bits();
     ctx.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
     let (adjoints, sums) = ctx.adjoint_params(&named, kind);
     let (slots, augmented) = match kind {
         Kind::Split { saved, .. } => ctx.write_apart(&sums, saved),
-        Kind::Gradient(_) | Kind::Pullback(_) => (ctx.write_joint(kind, &sums), None),
+        Kind::Gradient { .. } | Kind::Pullback(_) => (ctx.write_joint(kind, &sums), None),
     };
     let uses_record = ctx.uses_record;
+    let note = augmented.is_some().then(|| ctx.needed_arrays());
     if !ctx.diagnostics.is_empty() {
         return Err(ctx.diagnostics);
     }
@@ -110,7 +119,7 @@ pub(super) fn write(
         .into_iter()
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
-    Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented })
+    Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented, note })
 }
 
 /// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.
@@ -197,7 +206,7 @@ impl Ctx<'_> {
             };
             let adjoint = self.add_param(&shadow_name(&variable.name), ty.clone());
             let is_shared = match kind {
-                Kind::Gradient(_) | Kind::Split { .. } => self.is_kernel || variable.ty.is_pointer(),
+                Kind::Gradient { .. } | Kind::Split { .. } => self.is_kernel || variable.ty.is_pointer(),
                 Kind::Pullback(pattern) => {
                     let position = self.primal.params.iter().position(|known| known == param);
                     position.is_some_and(|position| pattern.sharing[position] == Sharing::Shared)
@@ -243,7 +252,7 @@ impl Ctx<'_> {
                 self.function.params.insert(self.primal.params.len(), local);
                 Some(Place::local(local, result))
             }
-            Kind::Gradient(_) | Kind::Split { .. } => None,
+            Kind::Gradient { .. } | Kind::Split { .. } => None,
         }
     }
 
@@ -277,10 +286,10 @@ impl Ctx<'_> {
         if self.uses_record {
             let types = record::recorded_types(&augmented.body);
             let (filled, read) = match fixed {
-                Some(count) => (Start::Empty, Start::Fixed(count)),
+                Some(count) => (Start::Numbered(0), Start::Numbered(count)),
                 None => (Start::Filled, Start::Counted),
             };
-            record::lower(&mut augmented, &mut self.names, &types, filled);
+            record::lower(&mut augmented, &mut self.names.clone(), &types, filled);
             record::lower(&mut self.function, &mut self.names, &types, read);
         }
         params_first(&mut augmented);
@@ -301,7 +310,7 @@ impl Ctx<'_> {
         let Sweeps { mut forward, joint, adjoints, reverse } = self.sweeps(body, &BTreeSet::new(), is_joint);
         forward.extend(kept.declarations);
         let mut end = Block::new();
-        if let (Some(value), Kind::Gradient(_)) = (result, kind) {
+        if let (Some(value), Kind::Gradient { .. }) = (result, kind) {
             let value = self.keep("_value", value.clone(), &mut forward);
             end.push(Stmt::new(StmtKind::Return(Some(value))));
         }
@@ -358,7 +367,7 @@ fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -
     let is_all = primal.params.iter().filter(|param| can_be_named(param)).all(|param| named.contains(param));
     let mut positions: Vec<String> = if is_all { Vec::new() } else { named.iter().map(position).collect() };
     let word = match kind {
-        Kind::Gradient(_) => "grad",
+        Kind::Gradient { .. } => "grad",
         Kind::Split { .. } => "reverse",
         Kind::Pullback(pattern) => {
             let shared: Vec<String> = (0..)

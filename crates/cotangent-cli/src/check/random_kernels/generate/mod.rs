@@ -290,11 +290,10 @@ impl Ctx {
                     let length = 4 + self.below(9);
                     (Shape::Pointer(float, length), format!("const {spelling}*"), format!("in<{spelling}>({length})"))
                 }
-                6 | 7 => {
+                kind if kind < 8 || self.records.is_empty() => {
                     let argument = self.argument(Field::Scalar(float));
                     (Shape::Scalar(float), spelling.to_owned(), argument)
                 }
-                _ if self.records.is_empty() => (Shape::Scalar(float), spelling.to_owned(), "0.7f".to_owned()),
                 _ => {
                     let record = self.below(self.records.len());
                     let fields: Vec<String> =

@@ -1,0 +1,58 @@
+//! Which variables pointers may point to.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use super::inline::own_variable;
+use crate::ir::walk;
+use crate::ir::{Expr, ExprKind, Function, LocalId, Place, StmtKind};
+
+/// Variables that pointers may point to, other than those which a call reads and forgets.
+pub(in crate::transform) fn address_taken(function: &Function) -> HashSet<LocalId> {
+    let mut found = HashSet::new();
+    let mut note = |expr: &Expr| {
+        let _ = walk::visit_expr(expr, &mut |node| {
+            if let walk::Node::Expr(Expr { kind: ExprKind::AddressOf(place), .. }) = node {
+                found.extend(own_variable(place));
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    };
+    walk::each_stmt(&function.body, &mut |stmt| {
+        let is_call = matches!(stmt.kind, StmtKind::Call { .. });
+        let _ = walk::stmt_parts(stmt, &mut |part| {
+            match part {
+                walk::Part::Expr(expr) => match address(expr).filter(|_| is_call) {
+                    Some(place) => place_operands(place, &mut note),
+                    None => note(expr),
+                },
+                walk::Part::Place(place) => place_operands(place, &mut note),
+                walk::Part::Block(_) => {}
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    });
+    found
+}
+
+/// The place that an expression is the address of, whatever it promises not to do through it.
+pub(in crate::transform) fn address(expr: &Expr) -> Option<&Place> {
+    match &expr.kind {
+        ExprKind::AddressOf(place) => Some(place),
+        ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == expr.ty.pointee() => {
+            address(operand)
+        }
+        _ => None,
+    }
+}
+
+fn place_operands(place: &Place, note: &mut impl FnMut(&Expr)) {
+    let _ = walk::place_parts(place, &mut |part| {
+        match part {
+            walk::Part::Expr(expr) => note(expr),
+            walk::Part::Place(place) => place_operands(place, note),
+            walk::Part::Block(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
