@@ -182,7 +182,7 @@ fn pointers_references_records_and_arrays_have_shadows() {
               call add_pushforward(&ref v, &const ref out[2], &_d_v, &_d_out[2]);
               *_d_out = _d_v;
               *out = v;
-              _d_out[1] = ((c > 0.0f) ? _d_v : make V());
+              _d_out[1] = ((c > 0.0f) ? _d_v : make V(0.0f, 0, 0.0f));
               out[1] = ((c > 0.0f) ? v : make V());
               let zero: V = make V(1.0f);
               _d_out[3].x = *_d_f;
@@ -297,8 +297,8 @@ fn names_that_are_in_use_are_left_alone() {
         "f",
         "x, _d_x",
         expect![[r#"
-            device f_pushforward(x: float, _d_x: float, _d_x_1: float, _d__d_x: float, _d_result: float*) -> float {
-              let _d_y: float = ((_d_x_1 * _d_x) + (x * _d__d_x));
+            device f_pushforward(x: float, _d_x: float, _d_x_1: float, _d_d_x: float, _d_result: float*) -> float {
+              let _d_y: float = ((_d_x_1 * _d_x) + (x * _d_d_x));
               let y: float = (x * _d_x);
               *_d_result = _d_y;
               return y;
