@@ -58,7 +58,7 @@ struct Scale {
 
 fn scale(precision: Precision) -> Scale {
     match precision {
-        Precision::Widened => Scale { step: 1e-4, kink: 3e-6, differences: 1e-6, identity: 1e-10, values: 1e-12 },
+        Precision::Widened => Scale { step: 1e-4, kink: 3e-5, differences: 1e-6, identity: 1e-10, values: 1e-12 },
         Precision::Native => Scale { step: 1e-2, kink: 5e-2, differences: 5e-2, identity: 1e-3, values: 1e-5 },
     }
 }

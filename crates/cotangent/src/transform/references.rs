@@ -44,6 +44,13 @@ pub(super) fn references_to_pointers(module: &Module, function: &mut Function) {
         }
         ControlFlow::<()>::Continue(())
     });
+    function.body = body;
+    fit_references(module, function);
+}
+
+/// Turns pointers into references and the other way round where a variable or a parameter asks for it.
+pub(super) fn fit_references(module: &Module, function: &mut Function) {
+    let mut body = std::mem::take(&mut function.body);
     let _ = walk::visit_block_mut(&mut body, &mut |node| {
         if let NodeMut::Stmt(stmt) = node {
             match &mut stmt.kind {

@@ -24,7 +24,7 @@ use self::activity::{Activity, Analyses, Pattern};
 use self::helpers::call_helpers;
 use super::differentiable::{carries_float, differentiable_parameters};
 use super::locals::zero;
-use super::references::references_to_pointers;
+use super::references::fit_references;
 use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
 use crate::index::Id;
@@ -179,7 +179,7 @@ impl<'m> Ctx<'m> {
             launch_bounds: function.launch_bounds,
             span: function.span,
         };
-        references_to_pointers(&self.module, &mut pushforward);
+        fit_references(&self.module, &mut pushforward);
         self.module.functions.push(pushforward)
     }
 
