@@ -10,6 +10,9 @@ use std::time::Duration;
 /// A case that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Every so many cases a line says how far it is.
+const PROGRESS: usize = 500;
+
 /// What a child may take at most.
 const MEGABYTES: u64 = 1024;
 
@@ -23,6 +26,14 @@ pub(crate) struct Outcome {
     pub(crate) peak_megabytes: u64,
     /// Cases that panicked, died, hung or took too much.
     pub(crate) failures: Vec<String>,
+}
+
+impl Outcome {
+    /// Notes a failure, and says so at once: a long run may be stopped before its end.
+    fn fail(&mut self, failure: String) {
+        eprintln!("{failure}");
+        self.failures.push(failure);
+    }
 }
 
 /// Runs the cases from 0 to `count`, half of them at a time; the seeds are in `folder`.
@@ -67,11 +78,14 @@ fn run_child(kind: &str, folder: &Path, cases: std::ops::Range<usize>, outcome: 
                 Some(("result", _)) => outcome.results += 1,
                 Some(("refused", _)) => outcome.refusals += 1,
                 Some(("rejected", _)) => outcome.rejections += 1,
-                Some(("panic", message)) => outcome.failures.push(format!("{kind} {case}: panic {message}")),
+                Some(("panic", message)) => outcome.fail(format!("{kind} {case}: panic {message}")),
                 Some(("peak", number)) => {
                     let peak = number.parse().unwrap_or(0);
                     outcome.peak_megabytes = outcome.peak_megabytes.max(peak);
                     case += 1;
+                    if case.is_multiple_of(PROGRESS) {
+                        eprintln!("{kind} {case}, {} failures so far in this half", outcome.failures.len());
+                    }
                     if peak > MEGABYTES {
                         break Some(format!("{peak} MB"));
                     }
@@ -88,7 +102,7 @@ fn run_child(kind: &str, folder: &Path, cases: std::ops::Range<usize>, outcome: 
     let status = child.wait().expect("the worker ends");
     let ending = ending.or((case < cases.end).then(|| format!("the process died: {status}")));
     if let Some(ending) = ending {
-        outcome.failures.push(format!("{kind} {case}: {ending}"));
+        outcome.fail(format!("{kind} {case}: {ending}"));
         return case + 1;
     }
     case

@@ -240,8 +240,10 @@ impl Ctx<'_> {
             }
             flag = flags.first().copied();
         }
-        let breaks_last =
-            body.split_last().is_some_and(|(last, rest)| is_plain_break(last) && !has_jump(rest, Kind::Break));
+        // What follows a `continue` is put under a condition, and a `break` with it.
+        let breaks_last = body.split_last().is_some_and(|(last, rest)| {
+            is_plain_break(last) && !has_jump(rest, Kind::Break) && !has_jump(rest, Kind::Continue)
+        });
         let mut stop = None;
         if returns || (has_jump(body, Kind::Break) && !breaks_last) {
             let local = self.names.add(self.function, "_stop", Type::Bool);
