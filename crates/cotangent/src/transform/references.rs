@@ -23,18 +23,20 @@ pub(super) fn references_to_pointers(module: &Module, function: &mut Function) {
         }
     }
     let mut body = std::mem::take(&mut function.body);
+    // What is a pointer now, here or because it was recorded as one.
+    let is_pointer = |local: &LocalId, ty: &Type| ty.is_reference() && !function.locals[*local].ty.is_reference();
     let _ = walk::visit_block_mut(&mut body, &mut |node| {
         match node {
             NodeMut::Place(place) => {
                 if let PlaceKind::Local(local) = place.kind
-                    && unbound.contains(&local)
+                    && is_pointer(&local, &place.ty)
                 {
                     place.ty = function.locals[local].ty.clone();
                 }
             }
             NodeMut::Expr(expr) => {
                 if let ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) = &expr.kind
-                    && unbound.contains(local)
+                    && is_pointer(local, &expr.ty)
                 {
                     expr.ty = function.locals[*local].ty.clone();
                 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::locals::{assign, copy_block, declare, rename};
 use super::super::normalize::own_variable;
+use super::calls::as_pointer;
 use super::function::{Ctx, Frame, Pair};
 use super::slice::{Sliced, pushed_records};
 use super::stable::Kept;
@@ -266,7 +267,11 @@ impl Ctx<'_> {
             }
             Storage::Stack(record) => {
                 let leaves = self.scalars(value).into_iter();
-                leaves.map(|leaf| Stmt::new(StmtKind::Push { record: *record, value: Expr::load(leaf) })).collect()
+                let values = leaves.map(|leaf| {
+                    let ty = plain(leaf.ty.clone());
+                    as_pointer(Expr::load(leaf), ty)
+                });
+                values.map(|value| Stmt::new(StmtKind::Push { record: *record, value })).collect()
             }
         }
     }
