@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <unistd.h>
@@ -76,6 +77,48 @@ template <class... P>
 void printed(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const Launch& launch, Buffer* buffers) {
   run_printed(launcher, launch, buffers, std::index_sequence_for<P...>());
 }
+
+// Sees to it that a derivative keeps to the size of the record that another kernel counts for it: what lies behind it in
+// the buffer must not change.
+struct RecordGuard {
+  static constexpr unsigned char unused = 0xa5;
+  Buffer record;
+  unsigned long used = 0;
+
+  // `filling` takes the record as its last argument, and that is the argument of the derivative at `position`.
+  template <class... P, class... F>
+  RecordGuard(void (*counting)(dim3, dim3, size_t, cudaStream_t, P...),
+              void (* /*filling*/)(dim3, dim3, size_t, cudaStream_t, F...), unsigned position, const Launch& launch,
+              Buffer* buffers)
+      : record(buffers[position]) {
+    Buffer* given = static_cast<Buffer*>(malloc(sizeof...(P) * sizeof(Buffer)));
+    for (unsigned p = 0; p + 1 < sizeof...(P); p++) given[p] = buffers[p];
+    unsigned* counter = nullptr;
+    unsigned slots = 0;
+    cudaMalloc(&counter, sizeof(unsigned));
+    cudaMemset(counter, 0, sizeof(unsigned));
+    given[sizeof...(P) - 1].data = reinterpret_cast<unsigned char*>(counter);
+    run_printed(counting, launch, given, std::index_sequence_for<P...>());
+    cudaMemcpy(&slots, counter, sizeof(unsigned), cudaMemcpyDeviceToHost);
+    cudaFree(counter);
+    free(given);
+    const dim3 &grid = launch.grid, &block = launch.block;
+    using Record = std::tuple_element_t<sizeof...(F) - 1, std::tuple<F...>>;
+    used = sizeof(std::remove_pointer_t<Record>) * slots * grid.x * grid.y * grid.z * block.x * block.y * block.z;
+    if (used > record.bytes) used = record.bytes;
+    cudaMemset(record.data + used, unused, record.bytes - used);
+  }
+
+  ~RecordGuard() {
+    cudaMemcpy(record.host, record.data, record.bytes, cudaMemcpyDeviceToHost);
+    for (unsigned long b = used; b < record.bytes; b++) {
+      if (record.host[b] != unused) {
+        fprintf(stderr, "the derivative records more than it counts\n");
+        exit(94);
+      }
+    }
+  }
+};
 
 // The two functions of the split form. Between them everything is spoilt that the second does not list as needed, and the
 // second must leave all memory of the primal function as it finds it.

@@ -30,7 +30,9 @@ use cotangent_driver::{Environment, Tools, flags};
 use self::compare::{Report, compare};
 use self::layout::Precision;
 use self::problem::{Gradients, Problem};
-use self::program::{Differentiated, Launch, Program, Texts, Variant, augmented_of, is_rejected, with_entry};
+use self::program::{
+    Differentiated, Launch, Program, Texts, Variant, augmented_of, counting_kernel, is_rejected, with_entry,
+};
 use self::random::Random;
 use self::values::Spec;
 use crate::arguments::Check;
@@ -145,7 +147,8 @@ fn entry_of(derivative: &Module) -> Module {
     let on_device = derivative.functions.entries().filter(|(_, function)| function.space != Space::Host);
     let last = on_device.map(|(id, _)| id).last().unwrap_or(FunctionId(0));
     let filling = augmented_of(derivative, &derivative.functions[last]).and_then(|it| derivative.function(&it.name));
-    let roots: Vec<FunctionId> = filling.into_iter().chain([last]).collect();
+    let counting = counting_kernel(derivative).and_then(|it| derivative.function(&it.name));
+    let roots: Vec<FunctionId> = counting.into_iter().chain(filling).chain([last]).collect();
     let needed = order::needed_by(derivative, &roots);
     let last = FunctionId(needed.functions.len() as u32 - 1);
     with_entry(&needed, last)

@@ -299,11 +299,18 @@ impl Texts<'_> {
 /// How the harness calls the last function of a derivative; in the split form, after the one that fills the record.
 fn call(module: &Module, space: &str) -> String {
     let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
-    let Some(augmented) = augmented_of(module, entry) else {
-        return format!("return printed({space}::{}_launch, launch, buffers);", entry.name);
+    let augmented = augmented_of(module, entry);
+    let filling = augmented.unwrap_or(entry);
+    let is_record = |param: &LocalId| filling.local_name(*param) == "_record";
+    let own: Vec<&LocalId> = filling.params.iter().filter(|param| !is_record(param)).collect();
+    let guard = counting_kernel(module).map_or(String::new(), |counting| {
+        let record = entry.params.iter().position(|param| entry.local_name(*param) == "_record").unwrap_or(0);
+        let (counting, filling) = (&counting.name, &filling.name);
+        format!("RecordGuard guard({space}::{counting}_launch, {space}::{filling}_launch, {record}, launch, buffers); ")
+    });
+    let Some(augmented) = augmented else {
+        return format!("{{ {guard}return printed({space}::{}_launch, launch, buffers); }}", entry.name);
     };
-    let is_record = |param: &LocalId| augmented.local_name(*param) == "_record";
-    let own: Vec<&LocalId> = augmented.params.iter().filter(|param| !is_record(param)).collect();
     let note = entry.body.first().and_then(|first| first.note.as_deref()).unwrap_or_default();
     let listed = note.lines().find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();
     let listed: Vec<&str> = listed.trim_end_matches('.').split(", ").collect();
@@ -312,12 +319,21 @@ fn call(module: &Module, space: &str) -> String {
         .map(|param| if listed.contains(&augmented.local_name(**param)) { "true" } else { "false" })
         .collect();
     format!(
-        "{{ static const bool needed[] = {{{}, false}}; return split({space}::{}_launch, {space}::{}_launch, needed, {}, launch, buffers); }}",
+        "{{ static const bool needed[] = {{{}, false}}; {guard}return split({space}::{}_launch, {space}::{}_launch, needed, {}, launch, buffers); }}",
         needed.join(", "),
         augmented.name,
         entry.name,
         own.len()
     )
+}
+
+/// The kernel that counts the slots of the record.
+pub(crate) fn counting_kernel(module: &Module) -> Option<&Function> {
+    let counts = |function: &&Function| {
+        let last = function.params.last().map(|param| function.local_name(*param));
+        function.space == Space::Kernel && last == Some("_slots")
+    };
+    module.functions.iter().find(counts)
 }
 
 /// The function that fills the record of the split form.

@@ -267,6 +267,7 @@ fn sink_sums(block: &mut Block) {
                 && *last == position
                 && matches!(&block[*user].kind, StmtKind::If { cond, then_block, else_block }
                     if else_block.iter().all(|stmt| !mentions(stmt, sum)) && !then_block.is_empty() && !expr_mentions(cond, sum))
+                && block[*user + 1..position].iter().all(|between| commutes(between, &block[position]))
             {
                 let user = *user;
                 let handed = block.remove(position);
@@ -282,6 +283,25 @@ fn sink_sums(block: &mut Block) {
         }
         position += 1;
     }
+}
+
+/// Whether a statement can as well come after a sum: it adds to memory too, or gives a variable a value that the sum
+/// does not mention, and it reads no memory that the sum might change.
+fn commutes(stmt: &Stmt, sum: &Stmt) -> bool {
+    let (local, own_places) = match &stmt.kind {
+        StmtKind::Accumulate { .. } => (None, 1),
+        StmtKind::Declare { local, .. }
+        | StmtKind::Assign { place: Place { kind: PlaceKind::Local(local), .. }, .. } => (Some(*local), 0),
+        _ => return false,
+    };
+    let mut memory = 0;
+    let _ = walk::visit_block(std::slice::from_ref(stmt), &mut |node| {
+        if let Node::Place(Place { kind: PlaceKind::Element(..) | PlaceKind::Global(_), .. }) = node {
+            memory += 1;
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    memory <= own_places && local.is_none_or(|local| !mentions(sum, local))
 }
 
 /// Moves declarations of zeros down to their first use, and lets the first sum be the first value.

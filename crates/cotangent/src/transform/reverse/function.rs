@@ -147,11 +147,7 @@ impl Ctx<'_> {
 
     /// A new variable that holds what a place holds now.
     pub(super) fn copy_in_variable(&mut self, name: &str, place: &Place, out: &mut Block) -> LocalId {
-        let mut ty = place.ty.clone();
-        if let Type::Pointer(pointer) = &mut ty {
-            pointer.is_reference = false;
-            pointer.is_restrict = false;
-        }
+        let ty = plain(place.ty.clone());
         let local = self.names.add(&mut self.function, name, ty.clone());
         if let Type::Array(..) = ty {
             out.push(declare(local, None).at(place.span));
@@ -306,6 +302,15 @@ impl Ctx<'_> {
     pub(super) fn zero(&self, ty: &Type) -> Expr {
         zero(self.module, ty)
     }
+}
+
+/// A type for a variable that is assigned later: no reference.
+pub(super) fn plain(mut ty: Type) -> Type {
+    if let Type::Pointer(pointer) = &mut ty {
+        pointer.is_reference = false;
+        pointer.is_restrict = false;
+    }
+    ty
 }
 
 /// How many statements write each variable, its declaration with a value included.

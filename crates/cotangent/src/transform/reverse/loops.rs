@@ -8,8 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::locals::{assign, copy_block, declare, rename};
 use super::super::normalize::own_variable;
-use super::calls::as_pointer;
-use super::function::{Ctx, Frame, Pair};
+use super::function::{Ctx, Frame, Pair, plain};
 use super::slice::{Sliced, pushed_records};
 use super::stable::Kept;
 use crate::analysis::{self, Object};
@@ -265,14 +264,7 @@ impl Ctx<'_> {
                 let counter = Expr::load(Place::local(head.counter, head.from.ty.clone()));
                 self.copy(&arrays[&row].clone().index(iteration_number(head, counter)), value)
             }
-            Storage::Stack(record) => {
-                let leaves = self.scalars(value).into_iter();
-                let values = leaves.map(|leaf| {
-                    let ty = plain(leaf.ty.clone());
-                    as_pointer(Expr::load(leaf), ty)
-                });
-                values.map(|value| Stmt::new(StmtKind::Push { record: *record, value })).collect()
-            }
+            Storage::Stack(record) => self.push_values(*record, value),
         }
     }
 
@@ -306,12 +298,7 @@ impl Ctx<'_> {
                         out.push(declare(copy, Some(Expr::load(recorded))));
                     }
                 }
-                Storage::Stack(record) => {
-                    out.push(declare(copy, None));
-                    for leaf in self.scalars(&Place::local(copy, ty)).into_iter().rev() {
-                        out.push(Stmt::new(StmtKind::Pop { record: *record, into: leaf }));
-                    }
-                }
+                Storage::Stack(record) => out.extend(self.pop_values(*record, copy)),
             }
         }
     }
@@ -405,15 +392,6 @@ fn with_body(stmt: &Stmt, body: Block) -> Stmt {
         _ => {}
     }
     stmt
-}
-
-/// A type for a variable that is assigned later: no reference.
-fn plain(mut ty: Type) -> Type {
-    if let Type::Pointer(pointer) = &mut ty {
-        pointer.is_reference = false;
-        pointer.is_restrict = false;
-    }
-    ty
 }
 
 fn constant_int(expr: &Expr) -> Option<i128> {

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::super::locals::{NewLocals, assign, declare};
+use super::calls::as_pointer;
+use super::function::{Ctx, plain};
 use crate::ir::walk;
 use crate::ir::{
     Axis, BinaryOp, Block, Builtin, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
@@ -23,6 +25,24 @@ pub(super) enum Start {
     Counted,
     /// There are so many values, and each has a slot of its own: none is recorded in a loop or a branch.
     Numbered(usize),
+}
+
+impl Ctx<'_> {
+    /// The statements that record what a place holds; of references, where they lead.
+    pub(super) fn push_values(&self, record: LocalId, place: &Place) -> Block {
+        let push = |leaf: Place| {
+            let ty = plain(leaf.ty.clone());
+            Stmt::new(StmtKind::Push { record, value: as_pointer(Expr::load(leaf), ty) })
+        };
+        self.scalars(place).into_iter().map(push).collect()
+    }
+
+    /// A declaration of a variable that takes back what was recorded, last in first out.
+    pub(super) fn pop_values(&self, record: LocalId, local: LocalId) -> Block {
+        let leaves = self.scalars(&Place::local(local, self.function.locals[local].ty.clone()));
+        let pops = leaves.into_iter().rev().map(|into| Stmt::new(StmtKind::Pop { record, into }));
+        [declare(local, None)].into_iter().chain(pops).collect()
+    }
 }
 
 /// The types of the values that a block records, in the order of the text.

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use super::super::locals::{assign, declare};
 use super::super::normalize::own_variable;
 use super::function::Ctx;
+use crate::analysis::{self, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, Part};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
@@ -32,6 +33,8 @@ enum Depth {
     Iteration,
     /// In a loop inside: that loop is not repeated.
     Inside,
+    /// In a kernel of its own that runs first: there is none. Memory is as it was until the thread writes it.
+    First,
 }
 
 pub(super) type Needed = BTreeSet<LocalId>;
@@ -49,19 +52,37 @@ impl Ctx<'_> {
         sliced
     }
 
-    /// The statements of a whole function that yield the needed variables; none if that needs a record.
-    pub(super) fn slice_whole(&mut self, block: &[Stmt], needed: &mut Needed, out: &mut Sliced) -> Option<()> {
-        self.slice_block(block, needed, Depth::Inside, out)
+    /// The statements of a whole kernel that yield the needed variables before it has run; none if they depend on
+    /// memory that it writes.
+    pub(super) fn slice_first(&mut self, block: &[Stmt], needed: &mut Needed, out: &mut Sliced) -> Option<()> {
+        // After a barrier a thread may see what others wrote.
+        let mut has_barrier = false;
+        walk::each_stmt(block, &mut |stmt| has_barrier |= matches!(stmt.kind, StmtKind::Barrier { .. }));
+        if has_barrier {
+            return self.slice_block(block, needed, Depth::Inside, out);
+        }
+        let all = std::mem::take(&mut self.written);
+        let sliced = self.slice_block(block, needed, Depth::First, out);
+        self.written = all;
+        sliced
     }
 
     /// Appends to both parts of `out`. None if a loop inside cannot be repeated.
     fn slice_block(&mut self, block: &[Stmt], needed: &mut Needed, depth: Depth, out: &mut Sliced) -> Option<()> {
         let mut parts = Vec::new();
-        for stmt in block.iter().rev() {
+        let before = self.written.clone();
+        for (position, stmt) in block.iter().enumerate().rev() {
+            if depth == Depth::First {
+                let is_one_step =
+                    matches!(stmt.kind, StmtKind::Declare { .. } | StmtKind::Assign { .. } | StmtKind::If { .. });
+                let end = if is_one_step { position } else { position + 1 };
+                self.written = before.union(&self.written_memory(&block[..end])).cloned().collect();
+            }
             let mut part = Sliced::default();
             self.slice_stmt(stmt, needed, depth, &mut part)?;
             parts.push(part);
         }
+        self.written = before;
         for part in parts.into_iter().rev() {
             out.forward.extend(part.forward);
             out.slice.extend(part.slice);
@@ -87,7 +108,7 @@ impl Ctx<'_> {
                 }
                 match init {
                     Some(init) if !self.can_repeat(init) => {
-                        if depth == Depth::Inside {
+                        if depth != Depth::Iteration {
                             return None;
                         }
                         self.check_recordable(*local, stmt);
@@ -181,7 +202,7 @@ impl Ctx<'_> {
             out.slice.push(stmt.clone());
             return Some(());
         }
-        if depth == Depth::Inside {
+        if depth != Depth::Iteration {
             return None;
         }
         if !can_reach || own_variable(place).is_some_and(|local| self.points_inside(local)) {
@@ -217,7 +238,7 @@ impl Ctx<'_> {
         if self.written_locals(into).is_disjoint(needed) {
             return Some(());
         }
-        if !can_repeat && depth == Depth::Inside {
+        if !can_repeat && depth != Depth::Iteration {
             return None;
         }
         if let PlaceKind::Local(local) = into.kind {
@@ -258,7 +279,7 @@ impl Ctx<'_> {
         if !then_part.slice.is_empty() || !else_part.slice.is_empty() {
             if self.can_repeat(&cond) {
                 needed.extend(self.reads(&cond));
-            } else if depth == Depth::Inside {
+            } else if depth != Depth::Iteration {
                 return None;
             } else {
                 let taken = self.names.add(&mut self.function, "_taken", Type::Bool);
@@ -303,7 +324,7 @@ impl Ctx<'_> {
         depth: Depth,
         out: &mut Sliced,
     ) -> Option<()> {
-        if depth == Depth::Inside {
+        if depth != Depth::Iteration {
             return None;
         }
         for local in written.intersection(&needed.clone()) {
@@ -467,6 +488,35 @@ impl Ctx<'_> {
             walk::written_places(inner).into_iter().for_each(|place| found.extend(self.written_locals(place)));
         });
         &found - &declared
+    }
+
+    /// The memory that statements of a derivative may write; what is not the primal program's own counts as all.
+    fn written_memory(&self, block: &[Stmt]) -> BTreeSet<Object> {
+        let mut found = BTreeSet::new();
+        walk::each_stmt(block, &mut |stmt| {
+            for place in walk::written_places(stmt) {
+                if self.is_primal_place(place) {
+                    found.extend(self.objects.of_place(place));
+                } else if own_variable(place).is_none() {
+                    found.extend(analysis::written(self.objects, &self.primal.body));
+                }
+            }
+            if let StmtKind::Call { function, .. } = stmt.kind
+                && (self.module.functions.get(function).is_none() || self.module.rule(function).is_some())
+            {
+                found.extend(analysis::written(self.objects, &self.primal.body));
+            }
+        });
+        found
+    }
+
+    /// Declarations of variables that repeated statements assign without declaring them: one that is given its value
+    /// later than it is declared has lost its declaration.
+    pub(super) fn undeclared(&self, slice: &Block) -> Block {
+        let mut declared: BTreeSet<LocalId> = self.primal.params.iter().copied().collect();
+        walk::each_stmt(slice, &mut |stmt| declared.extend(walk::declared_local(stmt)));
+        let written: BTreeSet<LocalId> = slice.iter().flat_map(|stmt| self.written_inside(stmt)).collect();
+        written.difference(&declared).map(|local| declare(*local, None)).collect()
     }
 
     /// Recorded variables are there at the end of the iteration, whatever branch declared them.

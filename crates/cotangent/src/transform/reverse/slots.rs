@@ -23,14 +23,9 @@ pub(super) fn count_slots(ctx: &mut Ctx<'_>, body: &Block, reserved: i128) -> Op
     replace_pushes(&mut counting, count);
     let mut needed = BTreeSet::from([count]);
     let mut part = Sliced::default();
-    ctx.slice_whole(&counting, &mut needed, &mut part)?;
+    ctx.slice_first(&counting, &mut needed, &mut part)?;
 
-    // A variable that is given its value later than it is declared has lost its declaration.
-    let mut declared: BTreeSet<LocalId> = ctx.primal.params.iter().copied().collect();
-    walk::each_stmt(&part.slice, &mut |stmt| declared.extend(walk::declared_local(stmt)));
-    let written: BTreeSet<LocalId> = part.slice.iter().flat_map(|stmt| ctx.written_inside(stmt)).collect();
-    let missing = written.difference(&declared).map(|local| declare(*local, None));
-    let body = missing.chain(part.slice).collect();
+    let body = [ctx.undeclared(&part.slice), part.slice].concat();
 
     let mut function = Function {
         name: format!("{}_slots", ctx.function.name).into(),

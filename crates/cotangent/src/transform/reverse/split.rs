@@ -6,14 +6,14 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
-use super::super::locals::{declare, mentions};
+use super::super::locals::mentions;
 use super::super::normalize::own_variable;
 use super::function::{Ctx, Frame};
 use super::write::Sum;
 use crate::analysis;
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, PartMut};
-use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind};
+use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, StmtKind};
 
 /// The bodies of the two functions, with `Push` and `Pop` still in them.
 pub(super) struct Apart {
@@ -41,20 +41,15 @@ impl Ctx<'_> {
         let mut sliced = self.slice(&pair.forward, &mut needed);
         self.remove_adjoints(&mut sliced.forward);
         let record = self.names.add(&mut self.function, "_rows", crate::ir::Type::INT);
-        let (mut pushes, mut pops) = (Block::new(), Block::new());
-        for local in &sliced.recorded {
-            let place = Place::local(*local, self.function.locals[*local].ty.clone());
-            let leaves = self.scalars(&place);
-            pushes.extend(
-                leaves.iter().map(|leaf| Stmt::new(StmtKind::Push { record, value: Expr::load(leaf.clone()) })),
-            );
-        }
-        for local in sliced.recorded.iter().rev() {
-            let place = Place::local(*local, self.function.locals[*local].ty.clone());
-            pops.push(declare(*local, None));
-            let leaves = self.scalars(&place).into_iter().rev();
-            pops.extend(leaves.map(|leaf| Stmt::new(StmtKind::Pop { record, into: leaf })));
-        }
+        let recorded = sliced.recorded.iter();
+        let pushes: Block = recorded
+            .clone()
+            .flat_map(|local| {
+                let place = Place::local(*local, self.function.locals[*local].ty.clone());
+                self.push_values(record, &place)
+            })
+            .collect();
+        let pops: Block = recorded.rev().flat_map(|local| self.pop_values(record, *local)).collect();
         let augmented = [sliced.forward, pushes].concat();
         self.check_augmented(&augmented);
         let has_inner = augmented
@@ -95,7 +90,7 @@ impl Ctx<'_> {
                     if let Node::Place(Place { kind: PlaceKind::Local(local), .. }) = node
                         && self.primal_of(*local).is_some()
                     {
-                        found = found.or(Some(stmt.span));
+                        found = found.or(Some(if stmt.span.is_none() { self.primal.span } else { stmt.span }));
                     }
                     ControlFlow::<()>::Continue(())
                 });
@@ -109,14 +104,6 @@ impl Ctx<'_> {
                     .help("use an index instead of the pointer, or leave out `--split`"),
             );
         }
-    }
-
-    /// Declarations of variables that the repeated statements assign without declaring them.
-    fn undeclared(&self, slice: &Block) -> Block {
-        let mut declared: BTreeSet<LocalId> = self.primal.params.iter().copied().collect();
-        walk::each_stmt(slice, &mut |stmt| declared.extend(walk::declared_local(stmt)));
-        let written: BTreeSet<LocalId> = slice.iter().flat_map(|stmt| self.written_inside(stmt)).collect();
-        written.difference(&declared).map(|local| declare(*local, None)).collect()
     }
 
     /// Says which memory the reverse function reads.
