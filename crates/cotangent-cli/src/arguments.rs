@@ -131,6 +131,10 @@ pub(crate) struct Differentiated {
     /// Arrays that end as they were before the call, every store to them taken back
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "split")]
     pub(crate) rollback: Vec<String>,
+
+    /// Slots of the record for each thread, for kernels whose need cannot be counted before the launch
+    #[arg(long, value_name = "N")]
+    pub(crate) record_slots: Option<u32>,
 }
 
 impl Differentiated {

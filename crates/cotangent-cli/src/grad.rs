@@ -30,6 +30,7 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         wrt: names.as_deref(),
         split: saved.as_deref(),
         rolled_back: &rolled_back,
+        record_slots: options.what.record_slots,
     };
     let what = format!("Reading {}", file.display());
     let text = terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode))?;

@@ -27,12 +27,14 @@ pub struct Wanted<'a> {
     pub split: Option<&'a [String]>,
     /// Parameters whose memory ends as it was before the call.
     pub rolled_back: &'a [String],
+    /// How many slots the record has for each thread, if not as many as are counted.
+    pub record_slots: Option<u32>,
 }
 
 impl<'a> Wanted<'a> {
     /// A derivative in one function.
     pub fn new(function: &'a str, wrt: Option<&'a [String]>) -> Wanted<'a> {
-        Wanted { function, wrt, split: None, rolled_back: &[] }
+        Wanted { function, wrt, split: None, rolled_back: &[], record_slots: None }
     }
 }
 
@@ -63,7 +65,7 @@ pub fn lowered(passes: lower::Passes<'_>, wanted: &Wanted<'_>) -> Result<(Module
         Some(saved) => request.split(&module, saved)?,
         None => request,
     };
-    let request = request.rolled_back(&module, wanted.rolled_back)?;
+    let request = request.rolled_back(&module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
     Ok((module, request))
 }
 

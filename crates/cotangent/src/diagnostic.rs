@@ -63,6 +63,7 @@ codes! {
     SHARED_STORE = "C0209", "an active element that all threads of a block store to";
     RULE_SIGNATURE = "C0210", "a rule whose signature does not fit";
     RULE_CONFLICT = "C0211", "a rule that cannot hold";
+    RECORD_SIZE = "C0212", "a record whose size cannot be told before the launch";
     INTERNAL = "C0999", "a contradiction inside Cotangent";
 }
 

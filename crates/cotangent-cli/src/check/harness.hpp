@@ -78,6 +78,38 @@ void printed(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const Lau
   run_printed(launcher, launch, buffers, std::index_sequence_for<P...>());
 }
 
+// Where a derivative whose record has a stated size says that it is too small.
+struct Needed {
+  unsigned* counter = nullptr;
+
+  Needed() {
+    cudaMalloc(&counter, sizeof(unsigned));
+    cudaMemset(counter, 0, sizeof(unsigned));
+  }
+
+  ~Needed() {
+    unsigned slots = 0;
+    cudaMemcpy(&slots, counter, sizeof(unsigned), cudaMemcpyDeviceToHost);
+    cudaFree(counter);
+    if (slots > 0) {
+      fprintf(stderr, "the record is too small: a thread needs %u slots\n", slots);
+      exit(95);
+    }
+  }
+
+  Buffer buffer() const { return {reinterpret_cast<unsigned char*>(counter), nullptr, sizeof(unsigned)}; }
+};
+
+// A gradient whose last argument says that its record is too small.
+template <class... P>
+void limited(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const Launch& launch, Buffer* buffers) {
+  Needed needed;
+  Buffer given[sizeof...(P)];
+  for (unsigned p = 0; p + 1 < sizeof...(P); p++) given[p] = buffers[p];
+  given[sizeof...(P) - 1] = needed.buffer();
+  run_printed(launcher, launch, given, std::index_sequence_for<P...>());
+}
+
 // Sees to it that a derivative keeps to the size of the record that another kernel counts for it: what lies behind it in
 // the buffer must not change.
 struct RecordGuard {
@@ -126,11 +158,13 @@ template <class... A, class... R>
 void split(void (*augmented)(dim3, dim3, size_t, cudaStream_t, A...),
            void (*reverse)(dim3, dim3, size_t, cudaStream_t, R...), const bool* needed, unsigned parameters,
            const Launch& launch, Buffer* buffers) {
-  Buffer* first = static_cast<Buffer*>(malloc((parameters + 1) * sizeof(Buffer)));
+  Needed needed_slots;
+  Buffer* first = static_cast<Buffer*>(malloc((parameters + 2) * sizeof(Buffer)));
   unsigned char** after = static_cast<unsigned char**>(malloc((parameters + 1) * sizeof(unsigned char*)));
   unsigned char** found = static_cast<unsigned char**>(malloc((parameters + 1) * sizeof(unsigned char*)));
   for (unsigned p = 0; p < parameters; p++) first[p] = buffers[p];
   if (sizeof...(A) > parameters) first[parameters] = buffers[sizeof...(R) - 1];
+  first[parameters + 1] = needed_slots.buffer();
   run_printed(augmented, launch, first, std::index_sequence_for<A...>());
   cudaDeviceSynchronize();
   for (unsigned p = 0; p < parameters; p++) {

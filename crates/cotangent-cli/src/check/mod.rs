@@ -66,6 +66,7 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
         wrt: names.as_deref(),
         split: saved.as_deref(),
         rolled_back: &rolled_back,
+        record_slots: options.what.record_slots,
     };
     let step = format!("Reading {}", file.display());
     let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options.mode.forward_only()))?;

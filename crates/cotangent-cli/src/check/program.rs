@@ -301,15 +301,17 @@ fn call(module: &Module, space: &str) -> String {
     let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
     let augmented = augmented_of(module, entry);
     let filling = augmented.unwrap_or(entry);
-    let is_record = |param: &LocalId| filling.local_name(*param) == "_record";
-    let own: Vec<&LocalId> = filling.params.iter().filter(|param| !is_record(param)).collect();
+    let is_own = |param: &&LocalId| !["_record", "_needed"].contains(&filling.local_name(**param));
+    let own: Vec<&LocalId> = filling.params.iter().filter(is_own).collect();
     let guard = counting_kernel(module).map_or(String::new(), |counting| {
         let record = entry.params.iter().position(|param| entry.local_name(*param) == "_record").unwrap_or(0);
         let (counting, filling) = (&counting.name, &filling.name);
         format!("RecordGuard guard({space}::{counting}_launch, {space}::{filling}_launch, {record}, launch, buffers); ")
     });
     let Some(augmented) = augmented else {
-        return format!("{{ {guard}return printed({space}::{}_launch, launch, buffers); }}", entry.name);
+        let is_limited = entry.params.iter().any(|param| entry.local_name(*param) == "_needed");
+        let call = if is_limited { "limited" } else { "printed" };
+        return format!("{{ {guard}return {call}({space}::{}_launch, launch, buffers); }}", entry.name);
     };
     let note = entry.body.first().and_then(|first| first.note.as_deref()).unwrap_or_default();
     let listed = note.lines().find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();

@@ -16,6 +16,8 @@ pub(crate) struct Directives {
     pub(crate) split: Option<Vec<String>>,
     /// `rollback: a, b`: arrays that end as they were.
     pub(crate) rolled_back: Vec<String>,
+    /// `record-slots: 8`: the size of the record for each thread.
+    pub(crate) record_slots: Option<u32>,
     /// `forward only:` why there is no reverse mode for it.
     pub(crate) forward_only: Option<String>,
 }
@@ -46,6 +48,7 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
             "expect" => directives.expected.push(parse_expectation(value)?),
             "split" if value == "nothing" => directives.split = Some(Vec::new()),
             "split" => directives.split = Some(value.split(',').map(|name| name.trim().to_owned()).collect()),
+            "record-slots" => directives.record_slots = Some(value.parse().expect("a number of slots")),
             "rollback" => directives.rolled_back = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "forward only" => directives.forward_only = Some(value.to_owned()),
             _ => {}

@@ -137,6 +137,7 @@ fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &
     let wanted = Wanted {
         split: directives.split.as_deref(),
         rolled_back: &directives.rolled_back,
+        record_slots: directives.record_slots,
         ..Wanted::new(&directives.function, Some(&directives.wrt))
     };
     with_module(tools, path, |passes| {
@@ -201,6 +202,7 @@ fn prove(path: &Path, directives: &Directives) -> Result<(), Failed> {
         command.args(saved.iter().flat_map(|name| ["--save", name]));
     }
     command.args(directives.rolled_back.iter().flat_map(|name| ["--rollback", name]));
+    command.args(directives.record_slots.iter().map(|slots| format!("--record-slots={slots}")));
     if !directives.wants(Mode::Reverse) {
         command.args(["--mode", "forward"]);
     }

@@ -135,6 +135,9 @@ impl<'a> Body<'_, 'a> {
         object: Option<Object<'a>>,
     ) -> Lowered<Callee<'a>> {
         let args = node.inner.len() - 1;
+        if let Some(own) = self.own_runtime(id, name) {
+            return Ok(Callee::Runtime(own));
+        }
         let known = self.known_function(node, head, name, args);
         if let Some(definition) = self.user_definition(id)
             && !(is_vector_maker(name) && known.is_some())
@@ -161,6 +164,14 @@ impl<'a> Body<'_, 'a> {
                 "include the file that defines it; functions of the standard library are not read",
             ),
         }
+    }
+
+    /// A function of `cotangent/runtime.hpp`, by its full name.
+    fn own_runtime(&self, id: NodeId, name: &str) -> Option<Name> {
+        let declarations = self.context.declarations(self.pass);
+        let scope = declarations.scope(declarations.get(id)?);
+        let full_name = format!("{}{name}", scope.spelling);
+        (scope.spelling == "cotangent::" && is_runtime(&full_name)).then(|| full_name.into())
     }
 
     /// The definition of a function, if the user wrote it.

@@ -46,6 +46,11 @@ const RUNTIME: &[&str] = &[
     "cudaDeviceGetAttribute",
     "cudaFuncSetAttribute",
     "cudaFuncGetAttributes",
+    "cotangent::allocate",
+    "cotangent::allocate_zeros",
+    "cotangent::fetch",
+    "cotangent::release",
+    "cotangent::require_slots",
 ];
 
 /// Whether the CUDA runtime has a function of that name that host code may call here.

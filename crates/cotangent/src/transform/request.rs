@@ -18,6 +18,8 @@ pub struct Request {
     pub form: Form,
     /// Parameters whose memory ends as it was before the call: the reverse sweep takes every store back.
     pub rolled_back: Vec<LocalId>,
+    /// How many slots the record has for each thread, where the user says so.
+    pub record_slots: Option<u32>,
 }
 
 /// In how many functions reverse mode is written.
@@ -47,7 +49,14 @@ pub enum Analyses {
 impl Request {
     /// The request for these parameters.
     pub fn of(function: FunctionId, wrt: Vec<LocalId>) -> Request {
-        Request { function, wrt, analyses: Analyses::On, form: Form::Joint, rolled_back: Vec::new() }
+        Request {
+            function,
+            wrt,
+            analyses: Analyses::On,
+            form: Form::Joint,
+            rolled_back: Vec::new(),
+            record_slots: None,
+        }
     }
 
     /// The same request, with proofs or without.
@@ -80,6 +89,12 @@ impl Request {
     pub fn rolled_back(self, module: &Module, names: &[String]) -> Result<Request, Vec<Diagnostic>> {
         let rolled_back = arrays(module, &module.functions[self.function], names)?;
         Ok(Request { rolled_back, ..self })
+    }
+
+    /// The same request with a record of so many slots for each thread; else they are counted before the launch.
+    #[must_use]
+    pub fn with_record_slots(self, record_slots: Option<u32>) -> Request {
+        Request { record_slots, ..self }
     }
 
     /// The request for parameters by name; without names, for all that can be named.

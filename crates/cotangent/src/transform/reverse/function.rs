@@ -49,6 +49,8 @@ pub(super) struct Ctx<'a> {
     pub(super) originals: HashMap<LocalId, LocalId>,
     /// Memory to which the reverse sweep takes every store back.
     pub(super) rolled_back: BTreeSet<Object>,
+    /// The size of the record, where the user states it.
+    pub(super) limit: Option<super::record::Limit>,
     /// Parameters by value whose adjoints other threads add to as well.
     pub(super) shared_values: BTreeSet<LocalId>,
 }

@@ -2,8 +2,7 @@
 
 use crate::ir::build::FunctionBuilder;
 use crate::ir::{
-    BinaryOp, Expr, ExprKind, Field, Function, FunctionId, Launch, Module, Place, PointerType, Record, Space, StmtKind,
-    Type,
+    BinaryOp, Expr, ExprKind, Field, Function, FunctionId, Launch, Module, Place, Record, Space, StmtKind, Type,
 };
 use crate::source::Span;
 
@@ -14,6 +13,8 @@ pub(super) enum Slots {
     Fixed(usize),
     /// What this kernel counts.
     Counted(FunctionId),
+    /// So many at most, by the user's word.
+    Stated(u32),
 }
 
 /// Appends `NAME_bytes(grid, block, shared, stream, arguments…)`: the size of the record that a launch of `NAME` needs.
@@ -25,7 +26,8 @@ pub(super) fn add_bytes(module: &mut Module, kernel: FunctionId, primal_params: 
     let launch = Configuration::params(&mut builder, dim3);
     let args = own_params(&mut builder, &kernel, primal_params);
     let count = match slots {
-        Slots::Fixed(count) => Expr::new(ExprKind::Int(count as i128), Type::SIZE),
+        Slots::Fixed(count) => size(count as i128),
+        Slots::Stated(count) => size(i128::from(count)),
         Slots::Counted(counting) => counted(&mut builder, &launch, counting, args),
     };
     let word = record_type(&kernel).pointee().cloned().unwrap_or(Type::DOUBLE);
@@ -45,30 +47,51 @@ pub(super) fn add_launcher(
     kernel: FunctionId,
     primal_params: usize,
     bytes: FunctionId,
+    slots: Slots,
 ) -> FunctionId {
     let dim3 = dim3(module);
     let gradient = module.functions[kernel].clone();
     let name = format!("{}_launch", gradient.name);
     let mut builder = FunctionBuilder::new(module, &name, Space::Host, Type::Void);
     let launch = Configuration::params(&mut builder, dim3);
-    let args = own_params(&mut builder, &gradient, gradient.params.len().saturating_sub(1));
-    let size = builder.declare("_bytes", Type::SIZE, None);
+    let is_own = |param: &&crate::ir::LocalId| RECORD_PARAMS.contains(&gradient.local_name(**param));
+    let own = gradient.params.iter().filter(is_own).count();
+    let mut args = own_params(&mut builder, &gradient, gradient.params.len() - own);
+    let needed_bytes = builder.declare("_bytes", Type::SIZE, None);
     let configuration = [&launch.grid, &launch.block, &launch.shared, &launch.stream];
     let mut size_args: Vec<Expr> = configuration.into_iter().cloned().map(Expr::load).collect();
     size_args.extend(args.iter().take(primal_params).cloned());
-    builder.push(StmtKind::Call { into: Some(size.clone()), function: bytes, args: size_args });
-    let record_type = record_type(&gradient);
-    let null = Expr::new(ExprKind::Null, record_type.clone());
-    let record = builder.declare("_record", record_type, Some(null));
-    runtime(&mut builder, "cudaMalloc", vec![Expr::address_of(record.clone()), Expr::load(size)]);
-    let mut all = args;
-    all.push(Expr::load(record.clone()));
-    builder.push(launch.of(kernel, all));
-    runtime(&mut builder, "cudaStreamSynchronize", vec![Expr::load(launch.stream)]);
-    runtime(&mut builder, "cudaFree", vec![as_void(Expr::load(record), false)]);
+    builder.push(StmtKind::Call { into: Some(needed_bytes.clone()), function: bytes, args: size_args });
+    let stream = Expr::load(launch.stream.clone());
+    let record = null_pointer(&mut builder, "_record", record_type(&gradient));
+    runtime(&mut builder, ALLOCATE, vec![Expr::address_of(record.clone()), Expr::load(needed_bytes), stream.clone()]);
+    args.push(Expr::load(record.clone()));
+    if let Slots::Stated(given) = slots {
+        let needed = zeroed_counter(&mut builder, "_needed", &stream);
+        args.push(Expr::load(needed.clone()));
+        builder.push(launch.of(kernel, args));
+        let (text, given) = (builder.declare("_most", Type::UINT, Some(uint(0))), uint(i128::from(given)));
+        runtime(&mut builder, FETCH, vec![Expr::address_of(text.clone()), Expr::load(needed.clone()), stream.clone()]);
+        runtime(&mut builder, RELEASE, vec![Expr::load(needed), stream.clone()]);
+        runtime(&mut builder, RELEASE, vec![Expr::load(record), stream]);
+        runtime(&mut builder, REQUIRE_SLOTS, vec![Expr::load(text), given]);
+    } else {
+        builder.push(launch.of(kernel, args));
+        runtime(&mut builder, RELEASE, vec![Expr::load(record), stream]);
+    }
     let function = builder.finish();
     module.functions.push(function)
 }
+
+/// The parameters of a gradient that only its launcher knows.
+const RECORD_PARAMS: [&str; 2] = ["_record", "_needed"];
+
+// Functions of `cotangent/runtime.hpp`, which see to failures.
+const ALLOCATE: &str = "cotangent::allocate";
+const ALLOCATE_ZEROS: &str = "cotangent::allocate_zeros";
+const FETCH: &str = "cotangent::fetch";
+const RELEASE: &str = "cotangent::release";
+const REQUIRE_SLOTS: &str = "cotangent::require_slots";
 
 /// The parameters that every launch has.
 struct Configuration {
@@ -110,9 +133,10 @@ fn own_params(builder: &mut FunctionBuilder<'_>, kernel: &Function, count: usize
     own.map(|local| Expr::load(builder.param(&local.name, local.ty.clone()))).collect()
 }
 
-/// The type of the last parameter.
+/// The type of the parameter for the record.
 fn record_type(kernel: &Function) -> Type {
-    kernel.params.last().map_or(Type::pointer(Type::DOUBLE), |param| kernel.locals[*param].ty.clone())
+    let param = kernel.params.iter().find(|param| kernel.local_name(**param) == RECORD_PARAMS[0]);
+    param.map_or(Type::pointer(Type::DOUBLE), |param| kernel.locals[*param].ty.clone())
 }
 
 /// Launches the kernel that counts, and brings back the most that a thread needs.
@@ -122,39 +146,39 @@ fn counted(
     counting: FunctionId,
     mut args: Vec<Expr>,
 ) -> Expr {
-    let counter_type = Type::pointer(Type::UINT);
-    let null = Expr::new(ExprKind::Null, counter_type.clone());
-    let counter = builder.declare("_counter", counter_type, Some(null));
-    let slots = builder.declare("_slots", Type::UINT, Some(Expr::new(ExprKind::Int(0), Type::UINT)));
-    let bytes = Expr::new(ExprKind::SizeOf(Type::UINT), Type::SIZE);
     let stream = Expr::load(launch.stream.clone());
-    runtime(builder, "cudaMalloc", vec![Expr::address_of(counter.clone()), bytes.clone()]);
-    let at_counter = as_void(Expr::load(counter.clone()), false);
-    runtime(builder, "cudaMemsetAsync", vec![at_counter, Expr::int(0), bytes.clone(), stream.clone()]);
+    let counter = zeroed_counter(builder, "_counter", &stream);
     args.push(Expr::load(counter.clone()));
     builder.push(launch.of(counting, args));
-    let device_to_host = Expr::cast(Expr::int(2), Type::Opaque("cudaMemcpyKind".into()));
-    let copied = vec![
-        as_void(Expr::address_of(slots.clone()), false),
-        as_void(Expr::load(counter.clone()), true),
-        bytes,
-        device_to_host,
-        stream.clone(),
-    ];
-    runtime(builder, "cudaMemcpyAsync", copied);
-    runtime(builder, "cudaStreamSynchronize", vec![stream]);
-    runtime(builder, "cudaFree", vec![as_void(Expr::load(counter), false)]);
+    let slots = builder.declare("_slots", Type::UINT, Some(uint(0)));
+    runtime(builder, FETCH, vec![Expr::address_of(slots.clone()), Expr::load(counter.clone()), stream.clone()]);
+    runtime(builder, RELEASE, vec![Expr::load(counter), stream]);
     Expr::cast(Expr::load(slots), Type::SIZE)
+}
+
+/// A zero in device memory.
+fn zeroed_counter(builder: &mut FunctionBuilder<'_>, name: &str, stream: &Expr) -> Place {
+    let counter = null_pointer(builder, name, Type::pointer(Type::UINT));
+    let bytes = Expr::new(ExprKind::SizeOf(Type::UINT), Type::SIZE);
+    runtime(builder, ALLOCATE_ZEROS, vec![Expr::address_of(counter.clone()), bytes, stream.clone()]);
+    counter
+}
+
+fn null_pointer(builder: &mut FunctionBuilder<'_>, name: &str, ty: Type) -> Place {
+    let null = Expr::new(ExprKind::Null, ty.clone());
+    builder.declare(name, ty, Some(null))
+}
+
+fn size(value: i128) -> Expr {
+    Expr::new(ExprKind::Int(value), Type::SIZE)
+}
+
+fn uint(value: i128) -> Expr {
+    Expr::new(ExprKind::Int(value), Type::UINT)
 }
 
 fn runtime(builder: &mut FunctionBuilder<'_>, call: &str, args: Vec<Expr>) {
     builder.push(StmtKind::Runtime { call: call.into(), args, into: None });
-}
-
-fn as_void(pointer: Expr, is_const: bool) -> Expr {
-    let void =
-        PointerType { pointee: Type::Void, is_const, is_restrict: false, is_volatile: false, is_reference: false };
-    Expr::cast(pointer, Type::Pointer(Box::new(void)))
 }
 
 /// CUDA's own record of three extents.

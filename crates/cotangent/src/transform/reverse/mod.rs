@@ -33,7 +33,7 @@ use super::signatures::check_rules;
 use super::simplify::simplify;
 use super::{Analyses, Form, Request};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Function, FunctionId, Module, Name, order};
+use crate::ir::{Function, FunctionId, LocalId, Module, Name, order};
 
 use write::{SlotCount, Written};
 
@@ -45,7 +45,12 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
     let mut inlined = HashSet::new();
     loop {
         let normal = normalize(module, &inlined);
-        let mut pullbacks = Pullbacks { output: program.clone(), analyses: request.analyses, ..Pullbacks::default() };
+        let mut pullbacks = Pullbacks {
+            output: program.clone(),
+            analyses: request.analyses,
+            record_slots: request.record_slots,
+            ..Pullbacks::default()
+        };
         let wrt = request.wrt.clone();
         let kind = match &request.form {
             Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
@@ -59,7 +64,9 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
                 let params = module.functions[request.function].params.len();
                 let bytes = launch::add_bytes(&mut pullbacks.output, roots[0], params, slots);
                 match request.form {
-                    Form::Joint => roots = vec![launch::add_launcher(&mut pullbacks.output, roots[0], params, bytes)],
+                    Form::Joint => {
+                        roots = vec![launch::add_launcher(&mut pullbacks.output, roots[0], params, bytes, slots)]
+                    }
                     Form::Split { .. } => roots.insert(0, bytes),
                 }
             }
@@ -90,9 +97,9 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
 /// What a derivative is for.
 pub(super) enum Kind {
     /// The user asked for it, with respect to these parameters; the memory of some ends as it was before.
-    Gradient { wrt: Vec<crate::ir::LocalId>, rolled_back: Vec<crate::ir::LocalId> },
+    Gradient { wrt: Vec<LocalId>, rolled_back: Vec<LocalId> },
     /// The same in two functions; what these parameters lead to may change between them.
-    Split { wrt: Vec<crate::ir::LocalId>, saved: Vec<crate::ir::LocalId> },
+    Split { wrt: Vec<LocalId>, saved: Vec<LocalId> },
     /// A derivative calls it.
     Pullback(Pattern),
 }
@@ -120,6 +127,8 @@ pub(super) struct Pullbacks {
     /// The program with its derivatives after it.
     output: Module,
     analyses: Analyses,
+    /// How many slots the record has for each thread, where the user says so.
+    record_slots: Option<u32>,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
     helpers: HashMap<Name, FunctionId>,
     /// How many slots of the gradient's record a thread needs.
@@ -155,6 +164,7 @@ impl Pullbacks {
         if let Some(slots) = slots {
             self.slots = Some(match slots {
                 SlotCount::Fixed(count) => launch::Slots::Fixed(count),
+                SlotCount::Stated(count) => launch::Slots::Stated(count),
                 SlotCount::Counted(counting) => launch::Slots::Counted(self.add(counting, &[])),
             });
         }

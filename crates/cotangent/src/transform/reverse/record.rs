@@ -11,7 +11,8 @@ use super::calls::as_pointer;
 use super::function::{Ctx, plain};
 use crate::ir::walk;
 use crate::ir::{
-    Axis, BinaryOp, Block, Builtin, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
+    AtomicOp, Axis, BinaryOp, Block, Builtin, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Scope, Stmt,
+    StmtKind, Type,
 };
 
 /// How a function finds the record, and leaves it.
@@ -58,8 +59,62 @@ pub(super) fn recorded_types(body: &Block) -> Vec<Type> {
     types
 }
 
-/// Replaces `Push` and `Pop` by loads and stores, and appends the parameter for the record.
-pub(super) fn lower(function: &mut Function, names: &mut NewLocals, types: &[Type], start: Start) {
+/// A record that has a stated size and may be too small.
+#[derive(Clone, Copy)]
+pub(super) struct Limit {
+    /// The slots for each thread.
+    pub(super) slots: u32,
+    /// How many of them are in use.
+    top: LocalId,
+    /// Where the number goes that would have been needed.
+    needed: LocalId,
+}
+
+impl Limit {
+    /// The limit as variables of a function.
+    pub(super) fn new(function: &mut Function, names: &mut NewLocals, slots: u32) -> Limit {
+        let top = names.add(function, "_top", Type::LONG);
+        let needed = names.add(function, "_needed", Type::pointer(Type::UINT));
+        Limit { slots, top, needed }
+    }
+
+    fn is_over(&self) -> Expr {
+        let top = Expr::load(Place::local(self.top, Type::LONG));
+        Expr::binary(BinaryOp::Greater, top, long(self.slots as usize))
+    }
+
+    /// Tells what a thread would have needed, if that is too much.
+    pub(super) fn tell(&self, is_last: bool) -> Stmt {
+        let pointer = Type::pointer(Type::UINT);
+        let most = StmtKind::Atomic {
+            op: AtomicOp::Max,
+            scope: Scope::Device,
+            place: Place::deref(Expr::load(Place::local(self.needed, pointer))),
+            value: Expr::cast(Expr::load(Place::local(self.top, Type::LONG)), Type::UINT),
+            compare: None,
+            into: None,
+        };
+        let leave = (!is_last).then(|| Stmt::new(StmtKind::Return(None)));
+        let then_block = [Stmt::new(most)].into_iter().chain(leave).collect();
+        let told = Stmt::new(StmtKind::If { cond: self.is_over(), then_block, else_block: Block::new() });
+        told.noted("The record is too small: memory is as after the function, its adjoints mean nothing.")
+    }
+
+    fn leave(&self) -> Stmt {
+        let then_block = vec![Stmt::new(StmtKind::Return(None))];
+        Stmt::new(StmtKind::If { cond: self.is_over(), then_block, else_block: Block::new() })
+    }
+}
+
+/// Replaces `Push` and `Pop` by loads and stores, and appends the parameter for the record. If it has a limit, another
+/// parameter takes the number of slots that a thread would have needed where that is more.
+pub(super) fn lower(
+    function: &mut Function,
+    names: &mut NewLocals,
+    types: &[Type],
+    start: Start,
+    limit: Option<&Limit>,
+) {
     let mut body = std::mem::take(&mut function.body);
     let mut types = types.to_vec();
     let has_count = matches!(start, Start::Filled | Start::Counted);
@@ -74,7 +129,10 @@ pub(super) fn lower(function: &mut Function, names: &mut NewLocals, types: &[Typ
     let base_type = Type::pointer(word_type.clone());
     let base = names.add(function, "_record", base_type.clone());
     function.params.push(base);
-    let top = names.add(function, "_top", Type::LONG);
+    let top = limit.map_or_else(|| names.add(function, "_top", Type::LONG), |limit| limit.top);
+    if let Some(limit) = limit.filter(|_| start != Start::Counted) {
+        function.params.push(limit.needed);
+    }
     let thread = names.add(function, "_thread", Type::LONG);
     let threads = names.add(function, "_threads", Type::LONG);
     let mut head = vec![
@@ -95,7 +153,9 @@ pub(super) fn lower(function: &mut Function, names: &mut NewLocals, types: &[Typ
         head.push(declare(local, Some(view)));
         views.insert(name, (ty, local));
     }
-    let slots = Slots { views: views.into_values().collect(), word: word_type, top, thread, threads };
+    let limit_slots = limit.map(|limit| limit.slots);
+    let slots =
+        Slots { views: views.into_values().collect(), word: word_type, top, thread, threads, limit: limit_slots };
     let count = slots.slot_at(long(0), &Type::LONG);
     let first = match start {
         Start::Empty => Some(long(0)),
@@ -107,12 +167,14 @@ pub(super) fn lower(function: &mut Function, names: &mut NewLocals, types: &[Typ
         (None, Start::Numbered(values)) => slots.number(&mut body, values),
         (first, _) => {
             head.push(declare(top, first));
+            head.extend(limit.filter(|_| start == Start::Counted).map(Limit::leave));
             slots.replace(&mut body);
         }
     }
     head.extend(body);
     if start == Start::Filled {
         head.push(assign(count, Expr::load(Place::local(top, Type::LONG))));
+        head.extend(limit.map(|limit| limit.tell(true)));
     }
     function.body = head;
 }
@@ -123,6 +185,7 @@ struct Slots {
     top: LocalId,
     thread: LocalId,
     threads: LocalId,
+    limit: Option<u32>,
 }
 
 impl Slots {
@@ -137,7 +200,11 @@ impl Slots {
             });
             match &stmt.kind {
                 StmtKind::Push { value, .. } => {
-                    out.push(assign(self.slot(&value.ty), value.clone()));
+                    let store = assign(self.slot(&value.ty), value.clone());
+                    out.push(match self.limit {
+                        Some(limit) => self.if_it_fits(limit, store),
+                        None => store,
+                    });
                     out.push(self.step(BinaryOp::Add));
                 }
                 StmtKind::Pop { into, .. } => {
@@ -170,6 +237,11 @@ impl Slots {
             }
         }
         *block = out;
+    }
+
+    fn if_it_fits(&self, limit: u32, store: Stmt) -> Stmt {
+        let cond = Expr::binary(BinaryOp::Less, Expr::load(Place::local(self.top, Type::LONG)), long(limit as usize));
+        Stmt::new(StmtKind::If { cond, then_block: vec![store], else_block: Block::new() })
     }
 
     fn step(&self, op: BinaryOp) -> Stmt {

@@ -14,6 +14,7 @@ use crate::analysis::{self, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, Part};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::source::Span;
 
 /// One iteration taken apart.
 #[derive(Default)]
@@ -24,6 +25,8 @@ pub(super) struct Sliced {
     pub(super) slice: Block,
     /// Variables of the iteration whose values are recorded, in the order of the text.
     pub(super) recorded: Vec<LocalId>,
+    /// The statement that cannot be repeated, where it is an error that there is one.
+    stopped_at: Span,
 }
 
 /// What a value is needed for decides what happens where it cannot be computed again.
@@ -52,19 +55,22 @@ impl Ctx<'_> {
         sliced
     }
 
-    /// The statements of a whole kernel that yield the needed variables before it has run; none if they depend on
+    /// The statements of a whole kernel that yield the needed variables before it has run; else where they depend on
     /// memory that it writes.
-    pub(super) fn slice_first(&mut self, block: &[Stmt], needed: &mut Needed, out: &mut Sliced) -> Option<()> {
+    pub(super) fn slice_first(&mut self, block: &[Stmt], needed: &mut Needed, out: &mut Sliced) -> Result<(), Span> {
         // After a barrier a thread may see what others wrote.
         let mut has_barrier = false;
         walk::each_stmt(block, &mut |stmt| has_barrier |= matches!(stmt.kind, StmtKind::Barrier { .. }));
-        if has_barrier {
-            return self.slice_block(block, needed, Depth::Inside, out);
-        }
-        let all = std::mem::take(&mut self.written);
-        let sliced = self.slice_block(block, needed, Depth::First, out);
+        let all = self.written.clone();
+        let depth = if has_barrier {
+            Depth::Inside
+        } else {
+            self.written.clear();
+            Depth::First
+        };
+        let sliced = self.slice_block(block, needed, depth, out);
         self.written = all;
-        sliced
+        sliced.ok_or(out.stopped_at)
     }
 
     /// Appends to both parts of `out`. None if a loop inside cannot be repeated.
@@ -79,7 +85,10 @@ impl Ctx<'_> {
                 self.written = before.union(&self.written_memory(&block[..end])).cloned().collect();
             }
             let mut part = Sliced::default();
-            self.slice_stmt(stmt, needed, depth, &mut part)?;
+            if self.slice_stmt(stmt, needed, depth, &mut part).is_none() {
+                out.stopped_at = if part.stopped_at.is_none() { stmt.span } else { part.stopped_at };
+                return None;
+            }
             parts.push(part);
         }
         self.written = before;
@@ -268,8 +277,14 @@ impl Ctx<'_> {
     ) -> Option<()> {
         let mut else_needed = needed.clone();
         let (mut then_part, mut else_part) = (Sliced::default(), Sliced::default());
-        self.slice_block(then_block, needed, depth, &mut then_part)?;
-        self.slice_block(else_block, &mut else_needed, depth, &mut else_part)?;
+        for (block, needed, part) in
+            [(then_block, &mut *needed, &mut then_part), (else_block, &mut else_needed, &mut else_part)]
+        {
+            if self.slice_block(block, needed, depth, part).is_none() {
+                out.stopped_at = part.stopped_at;
+                return None;
+            }
+        }
         needed.extend(else_needed);
         let leaves_loop = matches!(then_block.as_slice(), [Stmt { kind: StmtKind::Break, .. }]);
         if leaves_loop {

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use super::super::locals::{assign, declare};
 use super::function::Ctx;
 use super::slice::Sliced;
+use crate::diagnostic::{Diagnostic, RECORD_SIZE};
 use crate::ir::walk;
 use crate::ir::{
     AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, Scope, Space, Stmt, StmtKind, Type,
 };
 
-/// A kernel that raises `*_slots` to the number of slots that its thread needs, the first `reserved` included. None if
-/// that depends on memory which the launch itself changes, or for a function that is no kernel.
+/// A kernel that raises `*_slots` to the number of slots that its thread needs, the first `reserved` included; an error
+/// if that depends on memory which the kernel writes. None for a function that is no kernel.
 pub(super) fn count_slots(ctx: &mut Ctx<'_>, body: &Block, reserved: i128) -> Option<Function> {
     if ctx.primal.space != Space::Kernel {
         return None;
@@ -23,7 +24,20 @@ pub(super) fn count_slots(ctx: &mut Ctx<'_>, body: &Block, reserved: i128) -> Op
     replace_pushes(&mut counting, count);
     let mut needed = BTreeSet::from([count]);
     let mut part = Sliced::default();
-    ctx.slice_first(&counting, &mut needed, &mut part)?;
+    if let Err(span) = ctx.slice_first(&counting, &mut needed, &mut part) {
+        let message = "how much is recorded depends on memory that the kernel writes";
+        let span = if span.is_none() { ctx.primal.span } else { span };
+        ctx.report(
+            Diagnostic::new(
+                RECORD_SIZE,
+                span,
+                message,
+                "so the size of the record cannot be counted before the launch",
+            )
+            .help("say how many slots a thread may need with `--record-slots`; a launch that needs more is an error"),
+        );
+        return None;
+    }
 
     let body = [ctx.undeclared(&part.slice), part.slice].concat();
 

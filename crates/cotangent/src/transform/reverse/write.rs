@@ -11,7 +11,7 @@ use super::super::shadow::{Shadows, shadow_name, shadow_type};
 use super::block::Sweeps;
 use super::expr::constant;
 use super::function::{Ctx, Frame, write_counts};
-use super::record::{self, Start};
+use super::record::{self, Limit, Start};
 use super::split::Apart;
 use super::stable::Kept;
 use super::{Kind, Pullbacks, Sharing, ruled, slots};
@@ -47,6 +47,8 @@ pub(super) struct Written {
 pub(super) enum SlotCount {
     /// Always so many.
     Fixed(usize),
+    /// So many at most, by the user's word.
+    Stated(u32),
     /// What this kernel counts.
     Counted(Function),
 }
@@ -96,7 +98,11 @@ pub(super) fn write(
         shared_values: BTreeSet::new(),
         originals: HashMap::new(),
         rolled_back: BTreeSet::new(),
+        limit: None,
     };
+    if let Some(slots) = ctx.pullbacks.record_slots.filter(|_| ctx.is_kernel) {
+        ctx.limit = Some(Limit::new(&mut ctx.function, &mut ctx.names, slots));
+    }
     if let Kind::Gradient { rolled_back, .. } = kind {
         ctx.roll_back(rolled_back);
     }
@@ -259,14 +265,18 @@ impl Ctx<'_> {
     /// Both sweeps as the body of the function.
     fn write_joint(&mut self, kind: &Kind, sums: &[Sum]) -> Option<SlotCount> {
         let seed = self.seed(kind);
-        let body = self.body(seed, kind, sums);
-        let slots = if self.uses_record { slots::count_slots(self, &body, 0) } else { None };
-        self.function.body = body;
-        if self.uses_record {
-            let types = record::recorded_types(&self.function.body);
-            record::lower(&mut self.function, &mut self.names, &types, Start::Empty);
+        self.function.body = self.body(seed, kind, sums);
+        if !self.uses_record {
+            return None;
         }
-        slots.map(counted)
+        let types = record::recorded_types(&self.function.body);
+        let limit = self.limit;
+        let slots = match limit {
+            Some(limit) => Some(SlotCount::Stated(limit.slots)),
+            None => slots::count_slots(self, &self.function.body.clone(), 0).map(counted),
+        };
+        record::lower(&mut self.function, &mut self.names, &types, Start::Empty, limit.as_ref());
+        slots
     }
 
     /// The reverse sweep as the body of the function, and the forward sweep as another function.
@@ -275,10 +285,12 @@ impl Ctx<'_> {
         let name = self.function.name.replacen("_reverse", "_augmented", 1);
         let mut augmented = Function { name: name.into(), params: self.primal.params.clone(), ..self.function.clone() };
         self.function.body = reverse;
-        let slots = match fixed {
+        let limit = self.limit.filter(|_| fixed.is_none());
+        let slots = match (fixed, limit) {
             _ if !self.uses_record => None,
-            Some(count) => Some(SlotCount::Fixed(count)),
-            None => slots::count_slots(self, &body, 1)
+            (Some(count), _) => Some(SlotCount::Fixed(count)),
+            (None, Some(limit)) => Some(SlotCount::Stated(limit.slots)),
+            (None, None) => slots::count_slots(self, &body, 1)
                 .map(|slots| counted(Function { name: format!("{}_slots", augmented.name).into(), ..slots })),
         };
         augmented.locals = self.function.locals.clone();
@@ -289,8 +301,8 @@ impl Ctx<'_> {
                 Some(count) => (Start::Numbered(0), Start::Numbered(count)),
                 None => (Start::Filled, Start::Counted),
             };
-            record::lower(&mut augmented, &mut self.names.clone(), &types, filled);
-            record::lower(&mut self.function, &mut self.names, &types, read);
+            record::lower(&mut augmented, &mut self.names.clone(), &types, filled, limit.as_ref());
+            record::lower(&mut self.function, &mut self.names, &types, read, limit.as_ref());
         }
         params_first(&mut augmented);
         (slots, Some(augmented))
@@ -306,13 +318,17 @@ impl Ctx<'_> {
             self.adjoint_of_result(value, seed.as_ref(), &mut before);
             self.settle(&mut before, &BTreeSet::new(), &mut kept);
         }
-        let is_joint = result.is_none();
+        // A record that may be too small is looked at between the sweeps.
+        let is_joint = result.is_none() && self.limit.is_none();
         let Sweeps { mut forward, joint, adjoints, reverse } = self.sweeps(body, &BTreeSet::new(), is_joint);
         forward.extend(kept.declarations);
         let mut end = Block::new();
         if let (Some(value), Kind::Gradient { .. }) = (result, kind) {
             let value = self.keep("_value", value.clone(), &mut forward);
             end.push(Stmt::new(StmtKind::Return(Some(value))));
+        }
+        if self.uses_record {
+            forward.extend(self.limit.map(|limit| limit.tell(false)));
         }
         let reverse = [adjoints, before, joint, reverse].concat();
         let mut out = self.between(forward, reverse, sums);
