@@ -12,6 +12,7 @@ pub mod nvcc;
 pub mod parse;
 mod printed_kernels;
 pub mod program;
+pub mod requests;
 pub mod tools;
 
 pub use environment::Environment;
