@@ -2,6 +2,7 @@
 //! looks on a terminal in `terminal`.
 
 mod arguments;
+mod cc;
 mod check;
 mod doctor;
 mod exec;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Task::Print(options) => print::print(options, &terminal),
         Task::Grad(options) => grad::grad(options, &terminal),
         Task::Check(options) => check::check(options, &terminal),
+        Task::Cc(options) => cc::cc(options, &terminal),
         Task::Run(options) => run::run(options, &terminal),
         Task::Doctor => Ok(doctor::doctor()),
     };
