@@ -94,7 +94,7 @@ pub(crate) enum Dialect {
 #[command(after_help = "\
 Examples:
   cotangent grad saxpy.cu --fn saxpy                       with respect to all that can be
-  cotangent grad saxpy.cu --fn saxpy --wrt 'out, in' -o saxpy_grad.cu
+  cotangent grad saxpy.cu --fn saxpy --wrt 'out, in' -o saxpy_grad.cuh
   cotangent grad filter.cu --fn 'image::blur<float, 3>' --wrt in --mode forward -- -I include
   cotangent grad step.cu --fn step --split --save u        the reverse sweep runs later, when u has changed")]
 pub(crate) struct Grad {
@@ -105,9 +105,14 @@ pub(crate) struct Grad {
     #[arg(long, value_enum, default_value_t = Mode::Reverse)]
     pub(crate) mode: Mode,
 
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output. A header (.cuh, .h, .hpp, .hh, .inl) gets the derivatives only,
+    /// to be included behind the function; any other file, and standard output, all that they need too
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Write all that the derivatives need, also to a header
+    #[arg(long)]
+    pub(crate) standalone: bool,
 
     #[command(flatten)]
     pub(crate) reading: Reading,

@@ -1,15 +1,26 @@
 //! `cotangent grad`: the derivative of a function and all it needs, on standard output or in a file.
 
+use std::ffi::OsStr;
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result};
-use cotangent_driver::derivative::{self, Wanted, print_derivative};
+use cotangent_driver::derivative::{self, Extent, Wanted, print_derivative};
 use cotangent_driver::program::Input;
 use cotangent_driver::{Environment, Tools, flags};
 
 use crate::arguments::{Grad, Mode};
 use crate::exit;
 use crate::terminal::Terminal;
+
+impl Grad {
+    /// Headers are to be included behind the program; all else stands alone.
+    fn extent(&self) -> Extent {
+        let extension = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
+        let is_header = matches!(extension, Some("cuh" | "h" | "hpp" | "hh" | "inl"));
+        if is_header && !self.standalone { Extent::Header } else { Extent::Standalone }
+    }
+}
 
 pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
     let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
@@ -33,7 +44,7 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         record_slots: options.what.record_slots,
     };
     let what = format!("Reading {}", file.display());
-    let text = terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode))?;
+    let text = terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode, options.extent()))?;
     if let Some(output) = &options.output {
         std::fs::write(output, text).with_context(|| format!("cannot write {}", output.display()))?;
         return Ok(exit::SUCCESS);

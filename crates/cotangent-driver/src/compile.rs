@@ -41,7 +41,9 @@ pub struct Overlay {
 /// For all code. Products and sums are not contracted, so that the direct and the printed form of a program give the
 /// same bits whatever the optimizer makes of their shape. CUDA code reads `float` data through `float4` pointers as
 /// a matter of course, and nvcc lets it.
-const ALWAYS: &[&str] = &["-std=gnu++17", "-O2", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-pthread"];
+/// A program that is run only as an oracle may ask for derivatives that nobody has written.
+const ALWAYS: &[&str] =
+    &["-std=gnu++17", "-O2", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-pthread", "-DCOTANGENT_READING"];
 
 /// For code whose accesses are checked: the calls that the thread sanitizer inserts. What they call is in `support.cpp`,
 /// so the link is an ordinary one, without the sanitizer's runtime. Line tables turn return addresses into places.

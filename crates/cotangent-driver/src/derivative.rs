@@ -2,8 +2,8 @@
 
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{self, Dialect};
-use cotangent::ir::{self, Module};
-use cotangent::lower::{self, lower_with_rules};
+use cotangent::ir::{self, Module, Provided};
+use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
 use cotangent::transform::{Request, forward, reverse};
 
@@ -38,23 +38,58 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The derivative of a function with all it needs, as CUDA.
-pub fn print_derivative(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, mode: Mode) -> Result<String, Failure> {
+/// How much is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The derivative with all it needs: a file that compiles by itself.
+    Standalone,
+    /// What the program has not: a header to include behind the function.
+    Header,
+}
+
+/// The derivative of a function, as CUDA.
+pub fn print_derivative(
+    tools: &Tools,
+    input: &Input<'_>,
+    wanted: &Wanted<'_>,
+    mode: Mode,
+    extent: Extent,
+) -> Result<String, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
         let passes = read_for(tools, input, wanted.function)?;
         let rendered = |found: Vec<Diagnostic>| {
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };
-        let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
+        let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         let derivative = differentiate(&module, &request, mode).map_err(rendered)?;
-        Ok(emit::emit(&derivative, Dialect::Cuda))
+        if extent == Extent::Standalone {
+            return Ok(emit::emit(&derivative, Dialect::Cuda));
+        }
+        let behind = emit::emit_behind(&mut [derivative], &provided);
+        let clashes = behind.problems(module.functions[request.function].span);
+        if !clashes.is_empty() {
+            return Err(rendered(clashes));
+        }
+        let file = input.file.file_name().unwrap_or_default().to_string_lossy();
+        Ok(format!(
+            "// By Cotangent, from {file}. To be included behind what it differentiates.\n#pragma once\n\n{}",
+            behind.text
+        ))
     })
 }
 
 /// The function's module, and the request in its terms.
 pub fn lowered(passes: lower::Passes<'_>, wanted: &Wanted<'_>) -> Result<(Module, Request), Vec<Diagnostic>> {
-    let (module, names) = lower_with_rules(passes, &[wanted.function])?;
+    lowered_beside(passes, wanted).map(|(module, request, _)| (module, request))
+}
+
+/// As [`lowered`], with what the program has of the module.
+fn lowered_beside(
+    passes: lower::Passes<'_>,
+    wanted: &Wanted<'_>,
+) -> Result<(Module, Request, Provided), Vec<Diagnostic>> {
+    let (module, names, provided) = lower_beside(passes, &[wanted.function])?;
     checked(&module)?;
     let function = names.first().and_then(|name| module.function(name));
     let function = function.ok_or_else(|| {
@@ -66,7 +101,7 @@ pub fn lowered(passes: lower::Passes<'_>, wanted: &Wanted<'_>) -> Result<(Module
         None => request,
     };
     let request = request.rolled_back(&module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
-    Ok((module, request))
+    Ok((module, request, provided))
 }
 
 /// Differentiates, and checks what came out: a contradiction is reported as our mistake, and nothing is printed.

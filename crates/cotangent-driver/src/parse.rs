@@ -30,6 +30,8 @@ pub struct ParseRequest<'a> {
     /// Whether our headers include what nvcc's do of the standard library. A program that needs none of it beyond
     /// what it includes itself reads the same without, at a fraction of the cost.
     pub whole_library: bool,
+    /// What Clang reads in place of the file's own text.
+    pub instead: Option<&'a str>,
     /// What Clang reads behind the end of the file.
     pub appended: &'a str,
     /// Whether Clang's messages are in colour.
@@ -45,6 +47,10 @@ pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8
     let mut command = dump_command(tools, request)?;
     let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
     let mut texts = overlays(request.file, &request.flags.clang_args);
+    if let Some(text) = request.instead {
+        texts.retain(|overlay| overlay.path != request.file);
+        texts.push(Overlay { path: request.file.to_path_buf(), text: text.to_owned() });
+    }
     append(&mut texts, request);
     if !texts.is_empty() {
         command.arg("-ivfsoverlay").arg(write_overlay(scratch.path(), &texts)?);
@@ -141,6 +147,8 @@ fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec<String>, D
     add(&["-x", "cuda", "-fsyntax-only", "-nocudalib", "-std=gnu++17"]);
     // Warnings are for the compiler that builds the program, not for the one that reads it.
     add(&["-w", if request.colour { "-fcolor-diagnostics" } else { "-fno-color-diagnostics" }]);
+    // Programs may ask for derivatives that are yet to be written.
+    add(&["-DCOTANGENT_READING"]);
     // How Clang lowers a launch depends on the toolkit's version, which it does not find out without its headers.
     add(&["-Xclang", "-target-sdk-version=12.3"]);
     let arch = request.flags.arch();

@@ -17,6 +17,7 @@ use crate::error::{Blame, DriverError};
 use crate::flags::ParseFlags;
 use crate::parse::{ParseRequest, Pass, as_argument, dump};
 use crate::printed_kernels::PrintedKernels;
+use crate::requests::answered_of;
 use crate::tools::Tools;
 
 /// The user's program and how to read it.
@@ -84,21 +85,40 @@ impl Passes {
 
 /// Has Clang parse the device pass alone, which is all that device code needs; else as [`read`].
 pub fn read_device(tools: &Tools, input: &Input<'_>) -> Result<Ast, Failure> {
-    read_pass(tools, input, Pass::Device, "")
+    read_pass(tools, input, Pass::Device, Text::OWN)
+}
+
+/// The same for the host pass.
+pub(crate) fn read_host(tools: &Tools, input: &Input<'_>) -> Result<Ast, Failure> {
+    read_pass(tools, input, Pass::Host, Text::OWN)
+}
+
+/// What Clang reads of a file.
+#[derive(Clone, Copy)]
+struct Text<'t> {
+    /// In place of its own text.
+    instead: Option<&'t str>,
+    /// Behind the end.
+    appended: &'t str,
+}
+
+impl Text<'_> {
+    /// The file as it is.
+    const OWN: Text<'static> = Text { instead: None, appended: "" };
 }
 
 /// Has Clang parse both passes, side by side, and reads its dumps.
 ///
 /// The trees are walked and dropped by recursion: call it, and use what it returns, inside [`with_deep_stack`].
 pub fn read(tools: &Tools, input: &Input<'_>) -> Result<Passes, Failure> {
-    read_appended(tools, input, "")
+    read_text(tools, input, Text::OWN)
 }
 
 /// As [`read`], and if the request names an instantiation that the file has not, once more with a use of it.
 pub fn read_for(tools: &Tools, input: &Input<'_>, request: &str) -> Result<Passes, Failure> {
     let passes = read(tools, input)?;
     let Some(missing) = lower::missing_instantiation(passes.both(), request) else { return Ok(passes) };
-    match read_appended(tools, input, &missing.declaration) {
+    match read_text(tools, input, Text { appended: &missing.declaration, ..Text::OWN }) {
         // Clang speaks of the variable that we declare, which the user knows nothing of. Errors inside of the template
         // are the user's, and Clang's to tell.
         Err(Failure::Driver(DriverError::Rejected { message })) if message.contains("<overloaded function type>") => {
@@ -109,13 +129,13 @@ pub fn read_for(tools: &Tools, input: &Input<'_>, request: &str) -> Result<Passe
     }
 }
 
-fn read_appended(tools: &Tools, input: &Input<'_>, appended: &str) -> Result<Passes, Failure> {
+fn read_text(tools: &Tools, input: &Input<'_>, text: Text<'_>) -> Result<Passes, Failure> {
     let (host, device) = std::thread::scope(|scope| {
         let device = std::thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || read_pass(tools, input, Pass::Device, appended))
+            .spawn_scoped(scope, || read_pass(tools, input, Pass::Device, text))
             .map_err(ReadError::Thread);
-        let host = read_pass(tools, input, Pass::Host, appended);
+        let host = read_pass(tools, input, Pass::Host, text);
         (host, device.map(|thread| thread.join()))
     });
     let host = host?;
@@ -199,7 +219,11 @@ pub fn lowered(passes: lower::Passes<'_>, name: &str) -> Result<ir::Module, Vec<
 pub fn direct(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
-        let ast = read_pass(tools, input, Pass::Host, "")?;
+        let mut ast = read_host(tools, input)?;
+        if cotangent::requests::is_used(&ast) {
+            let answered = answered_of(&read(tools, input)?, input)?;
+            ast = read_pass(tools, input, Pass::Host, Text { instead: answered.as_deref(), ..Text::OWN })?;
+        }
         Ok(edited_program(&ast, input.file, Kernels::Direct))
     })
 }
@@ -211,7 +235,10 @@ pub fn direct(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
 pub fn printed(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
-        let passes = read(tools, input)?;
+        let mut passes = read(tools, input)?;
+        if let Some(answered) = answered_of(&passes, input)? {
+            passes = read_text(tools, input, Text { instead: Some(&answered), ..Text::OWN })?;
+        }
         let kernels = PrintedKernels::of(&passes);
         let edits = Kernels::Printed { kernels: &kernels.by_linker_name, variable_label: emit::VARIABLE_LABEL };
         let mut program = edited_program(&passes.host, input.file, edits);
@@ -249,10 +276,11 @@ fn edited_program(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> CpuProgram {
     CpuProgram { units: vec![file.to_path_buf()], texts: texts.collect(), notes: notes.collect() }
 }
 
-fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, appended: &str) -> Result<Ast, Failure> {
+fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, text: Text<'_>) -> Result<Ast, Failure> {
     let Input { file, flags, cuda_path, colour } = *input;
+    let Text { instead, appended } = text;
     let attempt = |whole_library: bool| {
-        let request = ParseRequest { file, pass, flags, cuda_path, whole_library, appended, colour };
+        let request = ParseRequest { file, pass, flags, cuda_path, whole_library, instead, appended, colour };
         let mut sieve = Sieve::new(is_not_system);
         dump(tools, &request, &mut |piece| sieve.push(piece)).map(|()| sieve.finish())
     };
@@ -262,9 +290,13 @@ fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, appended: &str) -> Re
         first => first,
     };
     let mut ast = clang::read(&sieved?)?;
+    let name = as_argument(file);
     for source in ast.sources.files.iter_mut() {
         // A name that is no file, such as `<built-in>`, stays without text.
-        let text = fs::read_to_string(&*source.name).ok();
+        let text = match instead.filter(|_| *source.name == *name) {
+            Some(text) => Some(text.to_owned()),
+            None => fs::read_to_string(&*source.name).ok(),
+        };
         // As Clang saw it.
         source.text = text.map(|text| joined(&text).unwrap_or(text).into());
     }

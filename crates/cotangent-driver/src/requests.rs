@@ -1,14 +1,85 @@
 //! The derivatives that a program asks for in its own text: a main file becomes one in which every request is answered.
 
-use crate::program::{Failure, Input};
+use std::fs;
+
+use cotangent::clang::Ast;
+use cotangent::diagnostic::{self, Diagnostic};
+use cotangent::lower::lower_beside;
+use cotangent::requests::{self, Answer, Direction, Side};
+use cotangent::source::FileId;
+use cotangent::transform;
+
+use crate::derivative::{Mode, differentiate};
+use crate::error::DriverError;
+use crate::parse::as_argument;
+use crate::program::{Failure, Input, Passes, check_readable, read, read_host, with_deep_stack};
 use crate::tools::Tools;
 
-/// The text of a main file whose requests are answered; `None` if it makes none.
+/// The text of a main file whose requests are answered; `None` if it does not include the header that declares them.
 ///
 /// It takes the place of the whole file, and its `#line` directives give the user's lines their numbers.
 ///
 /// # Errors
 /// A request that cannot be answered, a program that Clang rejects, or a tool that failed.
-pub fn answered(_tools: &Tools, _input: &Input<'_>) -> Result<Option<String>, Failure> {
-    Ok(None)
+pub fn answered(tools: &Tools, input: &Input<'_>) -> Result<Option<String>, Failure> {
+    check_readable(input.file)?;
+    let text = fs::read(input.file).map_err(DriverError::file("read", input.file))?;
+    let is_likely = String::from_utf8_lossy(&text).contains("cotangent");
+    with_deep_stack(|| {
+        // Most files ask for nothing, and one pass is enough to know.
+        if !is_likely && !requests::is_used(&read_host(tools, input)?) {
+            return Ok(None);
+        }
+        answered_of(&read(tools, input)?, input)
+    })
+}
+
+/// The same of a program that was read already.
+pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<String>, Failure> {
+    let rendered =
+        |found: Vec<Diagnostic>| Failure::Diagnostics(diagnostic::render(&found, &passes.host.sources, input.colour));
+    let name = as_argument(input.file);
+    let Some((main, text)) = main_file(&passes.host, &name) else { return Ok(None) };
+    let found = requests::find(&passes.host, &passes.device, main).map_err(rendered)?;
+    let Some(found) = found else { return Ok(None) };
+    let answer = || {
+        let functions: Vec<String> = found.iter().map(function_of).collect();
+        let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
+        let (module, names, provided) = lower_beside(passes.both(), &functions)?;
+        let mut answers = Vec::new();
+        let mut problems = Vec::new();
+        for (request, name) in found.into_iter().zip(&names) {
+            let mode = match request.direction {
+                Direction::Reverse => Mode::Reverse,
+                Direction::Forward => Mode::Forward,
+            };
+            let function = module.function(name).ok_or_else(|| {
+                let message = "the requested function was lost";
+                vec![Diagnostic::new(diagnostic::INTERNAL, request.span, message, "while lowering")]
+            })?;
+            let wanted = transform::Request::new(&module, function, request.wrt.as_deref());
+            match wanted.and_then(|wanted| differentiate(&module, &wanted, mode)) {
+                Ok(derivative) => answers.push(Answer { request, derivative }),
+                Err(found) => {
+                    problems.extend(found.into_iter().filter(|found| !problems.contains(found)).collect::<Vec<_>>())
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        requests::answered(&text, &name, answers, &provided)
+    };
+    answer().map(Some).map_err(rendered)
+}
+
+/// The function of a request as lowering takes it.
+fn function_of(request: &requests::Request) -> String {
+    let host = if request.side == Side::Host { "host" } else { "" };
+    format!("{host}@{}", request.linker_name)
+}
+
+fn main_file(ast: &Ast, name: &str) -> Option<(FileId, String)> {
+    let (id, source) = ast.sources.files.entries().find(|(_, source)| *source.name == *name)?;
+    Some((id, source.text.as_deref()?.to_owned()))
 }

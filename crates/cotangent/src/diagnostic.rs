@@ -64,6 +64,12 @@ codes! {
     RULE_SIGNATURE = "C0210", "a rule whose signature does not fit";
     RULE_CONFLICT = "C0211", "a rule that cannot hold";
     RECORD_SIZE = "C0212", "a record whose size cannot be told before the launch";
+    REQUEST_IN_HEADER = "C0301", "a request in a header";
+    REQUEST_IN_MACRO = "C0302", "a request in a macro";
+    REQUEST_IN_TEMPLATE = "C0303", "a request in a template";
+    REQUEST_NAMES = "C0304", "a request whose names are no literal";
+    REQUEST_OF_NO_FUNCTION = "C0305", "a request that does not say which function";
+    REQUEST_RESULT = "C0306", "a request for a function whose result has no name";
     INTERNAL = "C0999", "a contradiction inside Cotangent";
 }
 

@@ -50,10 +50,10 @@ pub enum Kernels<'p> {
 }
 
 /// Replaces a range of a file's text.
-struct Edit {
-    start: usize,
-    end: usize,
-    text: String,
+pub(crate) struct Edit {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) text: String,
 }
 
 /// How a launch names its kernel.
@@ -463,7 +463,8 @@ fn closing(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+/// The text with its edits made.
+pub(crate) fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| edit.start);
     let mut out = String::with_capacity(text.len());
     let mut at = 0;

@@ -10,6 +10,7 @@ pub mod emit;
 pub mod index;
 pub mod ir;
 pub mod lower;
+pub mod requests;
 pub mod rules;
 pub mod source;
 pub mod transform;

@@ -35,8 +35,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("transform", &["ir", "rules", "analysis"]),
     // The printer. Decides nothing about derivatives.
     ("emit", &["ir", "rules"]),
+    // Derivatives that a program asks for in its text: finds the requests, and writes the answers into a copy of it.
+    ("requests", &["clang", "ir", "direct", "emit"]),
     // The one screen that shows the data flow.
-    ("lib", &["clang", "ir", "rules", "lower", "direct", "analysis", "transform", "emit"]),
+    ("lib", &["clang", "ir", "rules", "lower", "direct", "analysis", "transform", "emit", "requests"]),
 ];
 
 /// The compiler is pure: these belong to the driver.

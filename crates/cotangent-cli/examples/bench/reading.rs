@@ -33,6 +33,7 @@ pub(crate) fn figures(tools: &Tools) -> Outcome<Vec<Figure>> {
         flags: &flags,
         cuda_path: None,
         whole_library: false,
+        instead: None,
         appended: "",
         colour: false,
     };

@@ -101,6 +101,8 @@ pub struct Data {
     pub tag_used: Option<Arc<str>>,
     /// The record's fields are here.
     pub complete_definition: bool,
+    /// What Clang says about the record as a whole.
+    pub definition_data: DefinitionData,
     /// Base classes.
     pub bases: Vec<Base>,
     /// A member function that a derived class may replace.
@@ -146,6 +148,14 @@ pub struct Reference {
     /// Its type.
     #[serde(rename = "type")]
     pub ty: Option<TypeName>,
+}
+
+/// What Clang says about a record as a whole.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DefinitionData {
+    /// It can be made from a list of its fields: no constructors, nothing private.
+    pub is_aggregate: bool,
 }
 
 /// A base class.

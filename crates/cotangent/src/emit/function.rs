@@ -80,7 +80,8 @@ fn signature(scope: &Scope<'_>, id: FunctionId) -> String {
     }
     let (_, name) = split(&function.name);
     let result = type_name(scope, &function.result);
-    format!("{space}{result} {bounds}{name}({})", comma_separated(&params))
+    let linkage = if scope.program.is_part_of_file { "[[maybe_unused]] static " } else { "" };
+    format!("{linkage}{space}{result} {bounds}{name}({})", comma_separated(&params))
 }
 
 fn parameters(scope: &Scope<'_>, function: &Function) -> Vec<String> {

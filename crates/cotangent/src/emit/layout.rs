@@ -42,6 +42,11 @@ impl Lines {
         }
     }
 
+    /// Adds lines that are as they should be.
+    pub(super) fn lines(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
     /// Adds an empty line.
     pub(super) fn blank(&mut self) {
         self.text.push('\n');

@@ -5,6 +5,7 @@
 //! rules (`conversions`, `precedence`), what differs between dialects is data (`dialect`), and lines are broken by one
 //! algorithm (`layout`). The same module gives the same text, byte for byte.
 
+mod behind;
 mod casts;
 mod construct;
 mod control;
@@ -29,6 +30,7 @@ mod usage;
 
 use std::collections::BTreeSet;
 
+pub use behind::{Behind, Copied, emit_behind, result_type};
 pub use dialect::{Dialect, VARIABLE_LABEL};
 
 use dialect::Spellings;
@@ -48,6 +50,7 @@ pub fn emit(module: &Module, dialect: Dialect) -> String {
         spellings: dialect::spellings(dialect),
         usages: usage::usages(module),
         names: Names::new(module),
+        is_part_of_file: false,
     };
     let mut sections = Sections::default();
     for header in usage::headers(module) {
@@ -87,6 +90,8 @@ struct Program<'a> {
     spellings: &'static Spellings,
     usages: IdVec<FunctionId, Usage>,
     names: Names,
+    /// Whether it stands in the same file as the user's program: what other files have of the same name is no concern.
+    is_part_of_file: bool,
 }
 
 /// Where code is printed: which names mean what.

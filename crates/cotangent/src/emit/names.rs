@@ -11,13 +11,19 @@ pub(super) struct Names {
     /// Every component that is a namespace, or part of one.
     namespace_components: HashSet<String>,
     all: HashSet<String>,
+    /// Whether there are names that are not known here, so that each is written in full outside of its namespace.
+    is_in_full: bool,
 }
 
 impl Names {
     /// The names of a module.
     pub(super) fn new(module: &Module) -> Names {
-        let mut names =
-            Names { last_components: HashMap::new(), namespace_components: HashSet::new(), all: HashSet::new() };
+        let mut names = Names {
+            last_components: HashMap::new(),
+            namespace_components: HashSet::new(),
+            all: HashSet::new(),
+            is_in_full: false,
+        };
         let records = module.records.iter().map(|record| &record.name);
         let globals = module.globals.iter().map(|global| &global.name);
         let functions = module.functions.iter().map(|function| &function.name);
@@ -30,12 +36,21 @@ impl Names {
         names
     }
 
+    /// The names of a module that stands among others.
+    pub(super) fn among_others(module: &Module) -> Names {
+        Names { is_in_full: true, ..Names::new(module) }
+    }
+
     /// How the item `name` is written in `namespace`, inside `function` if that is given.
     pub(super) fn reference(&self, name: &str, namespace: &str, function: Option<&Function>) -> String {
         let (own_namespace, last) = split(name);
         let is_hidden = |component: &str| {
             function.is_some_and(|function| function.locals.iter().any(|local| &*local.name == component))
         };
+        if self.is_in_full {
+            let is_near = own_namespace == namespace && !is_hidden(last);
+            return if is_near { last.to_owned() } else { format!("::{name}") };
+        }
         let is_alone =
             self.last_components.get(last).is_none_or(|count| *count <= 1) && !self.namespace_components.contains(last);
         let is_inside = own_namespace == namespace || namespace.starts_with(&format!("{own_namespace}::"));

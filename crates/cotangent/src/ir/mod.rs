@@ -22,6 +22,7 @@ mod expr;
 mod flow;
 mod module;
 pub mod order;
+mod provided;
 mod scope;
 mod stmt;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use module::{
     Field, Function, FunctionId, Global, GlobalId, GlobalStorage, LaunchBounds, Local, LocalId, Module, Record, Rule,
     RuleKind, Space, Storage,
 };
+pub use provided::{Provided, ProvidedRecord};
 pub use stmt::{
     AtomicOp, BarrierKind, Block, Case, CollectiveOp, For, Launch, LoopTest, OpaqueArg, Scope, Stmt, StmtKind,
 };

@@ -1,6 +1,6 @@
 //! An index of one pass's declarations: by Clang's id, by linker name, by spelling.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::clang::{Ast, Kind, Node, NodeId, Value};
 use crate::source::{FileId, Sources, Span};
@@ -37,6 +37,10 @@ pub(super) struct Declarations<'a> {
     typedef_names: HashMap<NodeId, &'a str>,
     /// Lambda expressions, by their record.
     lambdas: HashMap<NodeId, &'a Node>,
+    /// What is declared inside of functions.
+    local: HashSet<NodeId>,
+    /// How many functions are around what is being visited.
+    function_depth: usize,
     sources: &'a Sources,
     /// The file that was given to Clang: the last declaration stands in it.
     pub(super) main_file: Option<FileId>,
@@ -82,6 +86,8 @@ impl<'a> Declarations<'a> {
             fields: HashMap::new(),
             typedef_names: HashMap::new(),
             lambdas: HashMap::new(),
+            local: HashSet::new(),
+            function_depth: 0,
             sources: &ast.sources,
             main_file: ast.declarations.last().map(|node| node.span.file),
             functions: Vec::new(),
@@ -97,6 +103,16 @@ impl<'a> Declarations<'a> {
     /// The declaration with that id.
     pub(super) fn get(&self, id: NodeId) -> Option<Declared<'a>> {
         self.by_id.get(&id).copied()
+    }
+
+    /// All declarations that have been indexed, in no order.
+    pub(super) fn all(&self) -> impl Iterator<Item = Declared<'a>> {
+        self.by_id.values().copied()
+    }
+
+    /// Whether a declaration stands inside of a function.
+    pub(super) fn is_local(&self, id: NodeId) -> bool {
+        self.local.contains(&id)
     }
 
     /// The definition of a function: the declaration itself, or the one with a body and the same linker name.
@@ -254,7 +270,9 @@ impl<'a> Declarations<'a> {
                 self.functions.push(node.id);
             }
         }
+        self.function_depth += 1;
         self.visit_all(&node.inner, scope, None, in_pattern);
+        self.function_depth -= 1;
     }
 
     fn visit_record(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>, in_pattern: bool) {
@@ -312,6 +330,9 @@ impl<'a> Declarations<'a> {
     }
 
     fn insert(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>) {
+        if self.function_depth > 0 {
+            self.local.insert(node.id);
+        }
         let declared = Declared { node, record, scope };
         let entry = self.by_id.entry(node.id).or_insert(declared);
         if !entry.node.has(Kind::CompoundStmt) && node.has(Kind::CompoundStmt) {

@@ -25,6 +25,7 @@ mod names;
 mod names_in_use;
 mod order_of_evaluation;
 mod place;
+mod provided;
 mod request;
 mod rules;
 mod stmt;
@@ -32,7 +33,7 @@ mod types;
 
 use crate::clang::Ast;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Module, Name, order};
+use crate::ir::{Module, Name, Provided, order};
 
 pub use instantiate::{Missing, missing_instantiation};
 pub use request::candidates;
@@ -52,7 +53,7 @@ pub struct Passes<'a> {
 /// Lowers the requested functions and all they need.
 ///
 /// A request is a name as in C++: `saxpy`, `geo::area`, `k<float, 128>`, and, to choose among overloads,
-/// `f(float, int)`; or the name that the linker knows the function by, after an `@`. All problems that were found are
+/// `f(float, int)`; or the name that the linker knows the function by, after an `@`, or `host@` for the host's version. All problems that were found are
 /// reported, not only the first.
 ///
 /// # Errors
@@ -76,6 +77,19 @@ pub fn lower_with_names(passes: Passes<'_>, requests: &[&str]) -> Result<(Module
 /// The diagnostics, if there is any.
 pub fn lower_with_rules(passes: Passes<'_>, requests: &[&str]) -> Result<(Module, Vec<Name>), Vec<Diagnostic>> {
     finish(context::Context::new(passes), requests, rules::lower_rules)
+}
+
+/// As [`lower_with_rules`], with what of the module the program has itself.
+///
+/// # Errors
+/// The diagnostics, if there is any.
+pub fn lower_beside(passes: Passes<'_>, requests: &[&str]) -> Result<(Module, Vec<Name>, Provided), Vec<Diagnostic>> {
+    let mut found = Provided::default();
+    let (module, names) = finish(context::Context::new(passes), requests, |context| {
+        rules::lower_rules(context);
+        found = provided::provided(context);
+    })?;
+    Ok((module, names, found))
 }
 
 fn finish<'a>(

@@ -7,7 +7,8 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::ir::Name;
 use crate::source::Span;
 
-/// A request taken apart: `geo::k<float, 128>(float *, int)`, or by its linker name, `@_Z1kPfi`.
+/// A request taken apart: `geo::k<float, 128>(float *, int)`, or by its linker name, `@_Z1kPfi`; `host@_Z1fv` for what the
+/// host runs of a function that is the device's too.
 pub(super) struct Request<'r> {
     pub(super) name: &'r str,
     pub(super) arguments: Option<Vec<String>>,
@@ -47,8 +48,9 @@ fn own_functions(declarations: &Declarations<'_>) -> Vec<String> {
 }
 
 fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagnostic> {
-    let request = parse(text);
-    let device = matching(&context.device, &request, is_on_device);
+    let on_host = text.strip_prefix("host").filter(|rest| rest.starts_with('@'));
+    let request = parse(on_host.unwrap_or(text));
+    let device = if on_host.is_some() { Vec::new() } else { matching(&context.device, &request, is_on_device) };
     let mut found: Vec<(Pass, NodeId)> = device.into_iter().map(|id| (Pass::Device, id)).collect();
     if found.is_empty()
         && let Some(host) = &context.host

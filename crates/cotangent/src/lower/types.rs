@@ -1,6 +1,7 @@
 //! Types and records.
 
 use super::context::{Context, Lowered, Pass, broken, problem, problem_with_help};
+use super::declarations::Declared;
 use super::names::{identifier, word_for};
 use crate::clang::types::{Named, Spelled, parse, template_arguments};
 use crate::clang::{Kind, Node, NodeId};
@@ -314,6 +315,34 @@ impl<'a> Context<'a> {
             fields.push(Field { name: field.name().into(), ty });
         }
         Ok(fields)
+    }
+}
+
+/// Whether a parameter, field or result is of an enumeration, which is an integer in the IR.
+pub(super) fn has_enumeration(context: &mut Context<'_>, pass: Pass, declared: Declared<'_>) -> bool {
+    let scope = context.declarations(pass).scope(declared).spelling.clone();
+    let outer = std::mem::replace(&mut context.scope, scope);
+    let node = declared.node;
+    let parts = node.inner.iter().filter(|part| matches!(part.kind, Kind::ParmVarDecl | Kind::FieldDecl));
+    let mut spelled: Vec<Option<Spelled>> = parts.map(|part| parse(part.ty())).collect();
+    if let Some(Spelled::Function { result, .. }) = parse(node.ty()) {
+        spelled.push(Some(*result));
+    }
+    let found = spelled.iter().flatten().any(|spelled| is_enumeration(context, pass, spelled, 0));
+    context.scope = outer;
+    found
+}
+
+fn is_enumeration(context: &Context<'_>, pass: Pass, spelled: &Spelled, depth: usize) -> bool {
+    match spelled {
+        Spelled::Named(named) if scalar(&named.name).is_some() => false,
+        Spelled::Named(named) => match context.find_alias(pass, &named.name).and_then(parse) {
+            Some(alias) if depth < MAX_TYPE_DEPTH => is_enumeration(context, pass, &alias, depth + 1),
+            _ => context.find_enumeration(pass, &named.name).is_some(),
+        },
+        Spelled::Pointer { pointee, .. } => is_enumeration(context, pass, pointee, depth),
+        Spelled::Array { element, .. } => is_enumeration(context, pass, element, depth),
+        Spelled::Function { .. } => false,
     }
 }
 

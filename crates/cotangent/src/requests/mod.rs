@@ -1,0 +1,8 @@
+//! The derivatives that a program asks for in its own text, by `cotangent/cotangent.hpp`: `find` looks for the requests in
+//! Clang's tree, `answer` puts types of their own in their places and the derivatives behind the text.
+
+mod answer;
+mod find;
+
+pub use answer::{Answer, answered};
+pub use find::{Direction, Request, Side, find, is_used};
