@@ -44,6 +44,11 @@ pub(crate) enum Task {
     Cc(Cc),
     /// Compile a CUDA program for the CPU and run it
     Run(Run),
+    /// Print the folder of something that Cotangent brings
+    Where {
+        /// What is looked for
+        what: Place,
+    },
     /// Say which tools were found and what is missing
     Doctor,
 }
@@ -299,6 +304,15 @@ pub(crate) struct Cc {
     pub(crate) command: Vec<OsString>,
 }
 
+/// What Cotangent brings, unpacked in the cache folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Place {
+    /// The headers that programs include, for editors
+    Include,
+    /// The CMake package: cmake -DCotangent_DIR=$(cotangent where cmake) …
+    Cmake,
+}
+
 /// How the user's file is read.
 #[derive(Debug, Args)]
 pub(crate) struct Reading {
@@ -366,7 +380,7 @@ impl Arguments {
             let flags = flags.into_iter().skip(1).map(text).collect();
             match &mut arguments.task {
                 Task::Run(Run { reading, .. }) | Task::Check(Check { reading, .. }) => reading.flags = flags,
-                Task::Print(_) | Task::Grad(_) | Task::Cc(_) | Task::Doctor => {}
+                Task::Print(_) | Task::Grad(_) | Task::Cc(_) | Task::Where { .. } | Task::Doctor => {}
             }
         }
         Ok(arguments)

@@ -11,6 +11,7 @@ mod grad;
 mod print;
 mod run;
 mod terminal;
+mod whereabouts;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Task::Check(options) => check::check(options, &terminal),
         Task::Cc(options) => cc::cc(options, &terminal),
         Task::Run(options) => run::run(options, &terminal),
+        Task::Where { what } => whereabouts::print(*what),
         Task::Doctor => Ok(doctor::doctor()),
     };
     match result {

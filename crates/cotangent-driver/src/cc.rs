@@ -1,7 +1,7 @@
 //! A compiler's command line as build systems write it, with the files in it that ask for gradients answered.
 //!
-//! The line stays as it is unless an input uses Cotangent. Then a copy of that input, with its requests answered, is
-//! compiled in its place. nvcc has no way to lay one file over another, so the copy lies in a folder of its own, under
+//! The line stays as it is unless an input includes Cotangent's header. Then a copy of that input, with its requests
+//! answered, is compiled in its place. nvcc has no way to lay one file over another, so the copy lies in a folder of its own, under
 //! the input's name (which nvcc makes names of outputs from): `#line` directives give messages and debuggers the user's
 //! names, `-iquote` finds the headers beside the user's file, and dependency files are corrected afterwards.
 
@@ -67,10 +67,10 @@ fn plan_with(
             copies.write(at, file, &text)?;
         }
     }
-    if copies.is_empty() {
+    if copies.all.is_empty() {
         return Ok(Plan::Untouched);
     }
-    let folder = copies.only_folder(&line)?;
+    let folder = copies.folder(&line)?;
     let headers = Headers::materialise(environment)?;
     Ok(Plan::Changed(Box::new(Changed {
         words: line.changed(&copies, &folder, headers.root()),

@@ -25,10 +25,6 @@ impl Copies {
         Ok(Self { scratch, all: Vec::new() })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
     /// Each has a folder of its own: two inputs may have the same name.
     pub(super) fn write(&mut self, word: usize, original: PathBuf, text: &str) -> Result<(), DriverError> {
         let folder = self.scratch.path().join(self.all.len().to_string());
@@ -41,7 +37,7 @@ impl Copies {
 
     /// The folder whose headers the copies include by `"…"`. All inputs share what is said about it on the command
     /// line, so two folders could give one of them the other's header.
-    pub(super) fn only_folder(&self, line: &Line) -> Result<PathBuf, DriverError> {
+    pub(super) fn folder(&self, line: &Line) -> Result<PathBuf, DriverError> {
         let folder_of = |file: &Path| match file.parent() {
             Some(folder) if folder != Path::new("") => folder.to_path_buf(),
             _ => PathBuf::from("."),

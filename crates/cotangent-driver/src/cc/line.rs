@@ -24,6 +24,8 @@ const LANGUAGE: &[&str] = &["-x", "--x"];
 const OPTIONS_FILE: &[&str] = &["-optf", "--options-file"];
 const DEPENDENCY_FILE: &[&str] = &["-MF", "--dependency-output"];
 const FOLDERS: &[&str] = &["-I", "--include-path", "-isystem", "--system-include", "-iquote"];
+/// What the header wants to know, for one that is read before the copy (`-include`).
+const ANSWERED: &str = "-DCOTANGENT_ANSWERED=1";
 /// Nested more deeply, files of words include themselves.
 const MOST_NESTED: usize = 10;
 
@@ -72,12 +74,16 @@ impl Line {
         for file in &copies.all {
             words[file.word] = file.copy.display().to_string();
         }
-        let added = if self.is_clang {
-            vec!["-iquote".to_owned(), folder.display().to_string(), "-I".to_owned(), headers.display().to_string()]
-        } else {
-            let [folder, headers] = [folder, headers].map(|path| path.display().to_string().replace(',', "\\,"));
-            vec!["-Xcompiler".to_owned(), format!("-iquote,{folder}"), "-I".to_owned(), headers]
+        // nvcc separates lists by commas.
+        let spelled = |path: &Path| match self.is_clang {
+            true => path.display().to_string(),
+            false => path.display().to_string().replace(',', "\\,"),
         };
+        let mut added = vec!["-I".to_owned(), spelled(headers), ANSWERED.to_owned()];
+        added.extend(match self.is_clang {
+            true => ["-iquote".to_owned(), spelled(folder)],
+            false => ["-Xcompiler".to_owned(), format!("-iquote,{}", spelled(folder))],
+        });
         // Before the first word that is no program: the compiler may stand behind another launcher.
         let place = parts(&self.words).into_iter().find(|part| match part.kind {
             Kind::File(_) => self.inputs.contains(&part.words.start),
@@ -275,10 +281,11 @@ mod tests {
         let mut copies = Copies::new().unwrap();
         copies.write(line.inputs[0], line.path(line.inputs[0]), "").unwrap();
         let copy = copies.all[0].copy.display().to_string();
-        let words = line.changed(&copies, &copies.only_folder(&line).unwrap(), Path::new("h,h"));
-        let expected = ["ccache", "nvcc", "-Xcompiler", "-iquote,s", "-I", "h\\,h", "-O3", "-c", &copy, "-o", "x.o"];
-        assert_eq!(words, expected);
+        let folder = copies.folder(&line).unwrap();
+        let words = line.changed(&copies, &folder, Path::new("h,h")).join(" ");
+        let expected = "ccache nvcc -I h\\,h -DCOTANGENT_ANSWERED=1 -Xcompiler -iquote,s -O3 -c";
+        assert_eq!(words, format!("{expected} {copy} -o x.o"));
         let other = Line::read(&Environment::default(), &split_words("nvcc a/x.cu b/x.cu"));
-        assert!(copies.only_folder(&other).is_err());
+        assert!(copies.folder(&other).is_err());
     }
 }

@@ -4,6 +4,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
+use cotangent::requests;
+
 use super::copies::Copies;
 use crate::error::DriverError;
 
@@ -30,9 +32,13 @@ pub(super) fn correct_file(file: &Path, copies: &Copies) -> Result<(), DriverErr
 }
 
 /// The text with the originals' names, quoted as make wants them where the compiler quoted the copies'.
+///
+/// nvcc lists the names in `#line` directives as dependencies too. That of the derivatives is no file.
 fn corrected(text: &str, copies: &Copies) -> String {
     copies.all.iter().fold(text.to_owned(), |text, file| {
         let [copy, original] = [&file.copy, &file.original].map(|path| path.display().to_string());
+        let derivatives = for_make(&requests::place_of_derivatives(&original));
+        let text = text.replace(&derivatives, &for_make(&original));
         text.replace(&for_make(&copy), &for_make(&original)).replace(&copy, &original)
     })
 }
@@ -50,8 +56,9 @@ mod tests {
         let mut copies = Copies::new().unwrap();
         copies.write(0, "source/my kernel.cu".into(), "").unwrap();
         let copy = copies.all[0].copy.display().to_string();
-        let text = format!("a.o : {} \\\n    b.h\n\n{}:\n", for_make(&copy), copy);
-        let expected = "a.o : source/my\\ kernel.cu \\\n    b.h\n\nsource/my kernel.cu:\n";
+        let derivatives = requests::place_of_derivatives("source/my kernel.cu");
+        let text = format!("a.o : {} \\\n    {}\n\n{copy}:\n", for_make(&copy), for_make(&derivatives));
+        let expected = "a.o : source/my\\ kernel.cu \\\n    source/my\\ kernel.cu\n\nsource/my kernel.cu:\n";
         assert_eq!(corrected(&text, &copies), expected);
     }
 }
