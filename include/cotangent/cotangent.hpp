@@ -171,17 +171,23 @@ void configured(Run run, Arguments... arguments) {
 }
 
 // Launches the derivative of a kernel.
-template <class... Parameters, class... Arguments>
-void run_kernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, Arguments... arguments) {
-  auto run = [&](std::size_t shared, cudaStream_t stream, auto... rest) {
-    if constexpr (sizeof...(rest) == sizeof...(Parameters)) {
-      require_distinct({array_of<Parameters>(rest)...});
-      kernel<<<grid, block, shared, stream>>>(as<Parameters>(rest)...);
-      COTANGENT_CHECK(cudaGetLastError());
-    }
-  };
-  configured<sizeof...(Parameters)>(run, arguments...);
-}
+template <auto Kernel>
+struct Launch;
+
+template <class... Parameters, void (*Kernel)(Parameters...)>
+struct Launch<Kernel> {
+  template <class... Arguments>
+  static void run(dim3 grid, dim3 block, Arguments... arguments) {
+    auto launch = [&](std::size_t shared, cudaStream_t stream, auto... rest) {
+      if constexpr (sizeof...(rest) == sizeof...(Parameters)) {
+        require_distinct({array_of<Parameters>(rest)...});
+        Kernel<<<grid, block, shared, stream>>>(as<Parameters>(rest)...);
+        COTANGENT_CHECK(cudaGetLastError());
+      }
+    };
+    configured<sizeof...(Parameters)>(launch, arguments...);
+  }
+};
 
 // The same for a derivative that keeps values from one sweep to the other: its launcher sees to their memory.
 template <class... Parameters, class... Arguments>

@@ -38,10 +38,11 @@ pub(super) fn provided(context: &mut Context<'_>) -> Provided {
         let kind = if is_plain { &mut provided.functions } else { &mut provided.unnamed };
         kind.insert(name);
     }
-    for ((pass, id), global) in &context.globals {
-        let Some(declared) = context.declarations(*pass).get(*id) else { continue };
-        let global = &context.module.globals[*global];
-        let is_plain = full_name(context, *pass, declared).as_deref() == Some(&*global.name)
+    let globals: Vec<_> = context.globals.iter().map(|(key, global)| (*key, *global)).collect();
+    for ((pass, id), global) in globals {
+        let Some(declared) = context.declarations(pass).get(id) else { continue };
+        let global = &context.module.globals[global];
+        let is_plain = full_name(context, pass, declared).as_deref() == Some(&*global.name)
             && declared.node.kind == Kind::VarDecl
             && mentioned(&global.ty).is_none_or(|record| is_same(record, context, &provided.records));
         let kind = if is_plain { &mut provided.globals } else { &mut provided.unnamed };

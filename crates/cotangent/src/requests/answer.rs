@@ -131,10 +131,11 @@ fn definition(request: &Request, number: usize, result: &str, module: &Module, s
     let execute = match request.side {
         Side::Kernel => {
             let is_launcher = root.is_some_and(|function| function.space == Space::Host);
-            let run = if is_launcher { "run_launcher" } else { "run_kernel" };
+            let run =
+                if is_launcher { format!("run_launcher(::{called}, ") } else { format!("Launch<::{called}>::run(") };
             format!(
                 "{template}void {name}::execute_kernel(dim3 grid, dim3 block, Arguments... arguments) const {{\n  \
-                 ::cotangent::{run}(::{called}, grid, block, arguments...);\n}}\n"
+                 ::cotangent::{run}grid, block, arguments...);\n}}\n"
             )
         }
         Side::Device | Side::Host => {
