@@ -49,6 +49,11 @@ pub enum DriverError {
     #[error("{tool} failed ({status})\n{message}")]
     ToolFailed { tool: PathBuf, status: String, message: String },
 
+    #[error(
+        "one command compiles CUDA files of several folders, and one of them asks for gradients\n  Their headers could be mixed up. Compile each file by a command of its own, with -c."
+    )]
+    InputsInSeveralFolders,
+
     #[error(transparent)]
     Flag(#[from] FlagError),
 }
@@ -69,7 +74,9 @@ impl DriverError {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Rejected { .. } => Blame::Program,
-            Self::Flag(_) | Self::NotAToolkit { .. } | Self::ToolkitTooNew { .. } => Blame::Usage,
+            Self::Flag(_) | Self::NotAToolkit { .. } | Self::ToolkitTooNew { .. } | Self::InputsInSeveralFolders => {
+                Blame::Usage
+            }
             Self::ClangMissing
             | Self::ClangVersion { .. }
             | Self::NvccMissing

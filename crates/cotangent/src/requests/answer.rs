@@ -58,7 +58,7 @@ pub fn answered(
     Ok(format!(
         "#define COTANGENT_ANSWERED 1\n#line 1 {quoted}\n{}\n#line 1 {}\n{}{copies}\nnamespace {{\n\n{members}}}  // namespace\n",
         apply(text, edits),
-        self::quoted(&format!("{file_name} (derivatives)")),
+        self::quoted(&super::place_of_derivatives(file_name)),
         behind.text,
     ))
 }
