@@ -42,7 +42,7 @@ fn text_for(program: &str) -> Result<Option<String>, String> {
 #[test]
 fn the_programs_own_checks_pass() {
     for options in [&[][..], &["--check"], &["--printed"]] {
-        let expected = "all derivatives are right, line 188\n";
+        let expected = "all derivatives are right, line 215\n";
         assert_eq!(printed(&run(&program(), options)), expected, "{options:?}");
     }
 }
