@@ -5,8 +5,12 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #ifndef COTANGENT_CHECK
 #define COTANGENT_CHECK(call) ::cotangent::check((call), #call)
@@ -20,17 +24,86 @@ inline void check(cudaError_t error, const char* call) {
   }
 }
 
-// Device memory for what a derivative keeps from one sweep to the other. None is needed for no bytes.
+// A launch that cannot run says so here: too many threads for the registers that it needs, too much shared memory.
+inline void check_launch() { COTANGENT_CHECK(cudaGetLastError()); }
+
+// Memory of each kind; none for no bytes. The second of each pair holds zeros.
+template <class T>
+T* device_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  if (bytes > 0) COTANGENT_CHECK(cudaMalloc(&memory, bytes));
+  return static_cast<T*>(memory);
+}
+template <class T>
+T* device_zeros(std::size_t bytes) {
+  T* memory = device_memory<T>(bytes);
+  if (bytes > 0) COTANGENT_CHECK(cudaMemset(memory, 0, bytes));
+  return memory;
+}
+template <class T>
+T* managed_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  if (bytes > 0) COTANGENT_CHECK(cudaMallocManaged(&memory, bytes));
+  return static_cast<T*>(memory);
+}
+template <class T>
+T* managed_zeros(std::size_t bytes) {
+  T* memory = managed_memory<T>(bytes);
+  if (bytes > 0) COTANGENT_CHECK(cudaMemset(memory, 0, bytes));
+  return memory;
+}
+template <class T>
+T* pinned_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  if (bytes > 0) COTANGENT_CHECK(cudaMallocHost(&memory, bytes));
+  return static_cast<T*>(memory);
+}
+template <class T>
+T* pinned_zeros(std::size_t bytes) {
+  T* memory = pinned_memory<T>(bytes);
+  if (bytes > 0) std::memset(static_cast<void*>(memory), 0, bytes);
+  return memory;
+}
+template <class T>
+T* host_memory(std::size_t bytes) {
+  void* memory = std::malloc(bytes > 0 ? bytes : 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<T*>(memory);
+}
+template <class T>
+T* host_zeros(std::size_t bytes) {
+  T* memory = host_memory<T>(bytes);
+  std::memset(static_cast<void*>(memory), 0, bytes);
+  return memory;
+}
+
+template <class T>
+void free_device(T* memory) {
+  COTANGENT_CHECK(cudaFree(memory));
+}
+template <class T>
+void free_pinned(T* memory) {
+  COTANGENT_CHECK(cudaFreeHost(memory));
+}
+template <class T>
+void free_host(T* memory) {
+  std::free(memory);
+}
+
+// Device memory for what a derivative keeps from one sweep to the other, in the order of a stream.
 template <class T>
 void allocate(T** pointer, std::size_t bytes, cudaStream_t stream = nullptr) {
   *pointer = nullptr;
   if (bytes > 0) COTANGENT_CHECK(cudaMallocAsync(pointer, bytes, stream));
 }
-
 template <class T>
 void allocate_zeros(T** pointer, std::size_t bytes, cudaStream_t stream = nullptr) {
   allocate(pointer, bytes, stream);
   if (bytes > 0) COTANGENT_CHECK(cudaMemsetAsync(*pointer, 0, bytes, stream));
+}
+template <class T>
+void release(T* pointer, cudaStream_t stream = nullptr) {
+  if (pointer != nullptr) COTANGENT_CHECK(cudaFreeAsync(pointer, stream));
 }
 
 // Brings one value to the host, and waits for it.
@@ -40,18 +113,139 @@ void fetch(T* value, T* on_device, cudaStream_t stream = nullptr) {
   COTANGENT_CHECK(cudaStreamSynchronize(stream));
 }
 
-// Frees memory when the stream has come so far.
-template <class T>
-void release(T* pointer, cudaStream_t stream = nullptr) {
-  if (pointer != nullptr) COTANGENT_CHECK(cudaFreeAsync(pointer, stream));
-}
-
 // Stops if a thread needed more slots of the record than --record-slots gave it.
 inline void require_slots(unsigned int needed, unsigned int given) {
   if (needed > given) {
     throw std::runtime_error("the record is too small: a thread needs " + std::to_string(needed) +
                              " slots, and --record-slots says " + std::to_string(given));
   }
+}
+
+// Adds numbers to others, and sets them to zero.
+template <class T>
+__global__ void add_and_clear(T* to, T* from, std::size_t count) {
+  std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i < count) {
+    to[i] += from[i];
+    from[i] = 0;
+  }
+}
+
+template <class T>
+void launch_add_and_clear(T* to, T* from, std::size_t count, cudaStream_t stream) {
+  constexpr unsigned int threads = 256;
+  if (count == 0) return;
+  unsigned int blocks = static_cast<unsigned int>((count + threads - 1) / threads);
+#ifdef COTANGENT_CPU
+  ::cotangent::launch(add_and_clear<T>, dim3(blocks), dim3(threads), 0, stream)(to, from, count);
+#else
+  add_and_clear<T><<<blocks, threads, 0, stream>>>(to, from, count);
+#endif
+  check_launch();
+}
+
+// Whether the host must use memory itself: it is neither on the device nor managed.
+inline bool is_on_host(const void* memory) {
+  cudaPointerAttributes attributes;
+  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
+    cudaGetLastError();
+    return true;
+  }
+  return attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged;
+}
+
+// The reverse of a copy from what `to` is the adjoint of to what `from` is the adjoint of: adds `from` to `to`, and sets it
+// to zero.
+template <class T>
+void add_copied(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  std::size_t count = bytes / sizeof(T);
+  bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
+  bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
+  if (kind == cudaMemcpyDefault) {
+    to_host = is_on_host(to);
+    from_host = is_on_host(from);
+  }
+  if (!to_host && !from_host) return launch_add_and_clear(to, from, count, stream);
+  if (to_host) {
+    std::vector<T> copy;
+    T* values = from;
+    if (!from_host) {
+      copy.resize(count);
+      values = copy.data();
+      COTANGENT_CHECK(cudaMemcpyAsync(values, from, bytes, cudaMemcpyDeviceToHost, stream));
+      COTANGENT_CHECK(cudaMemsetAsync(from, 0, bytes, stream));
+    }
+    COTANGENT_CHECK(cudaStreamSynchronize(stream));
+    for (std::size_t i = 0; i < count; ++i) to[i] += values[i];
+    if (from_host) std::memset(static_cast<void*>(from), 0, bytes);
+    return;
+  }
+  T* copy = nullptr;
+  allocate(&copy, bytes, stream);
+  COTANGENT_CHECK(cudaMemcpyAsync(copy, from, bytes, cudaMemcpyHostToDevice, stream));
+  launch_add_and_clear(to, copy, count, stream);
+  release(copy, stream);
+  COTANGENT_CHECK(cudaStreamSynchronize(stream));
+  std::memset(static_cast<void*>(from), 0, bytes);
+}
+
+// The same of rows with a pitch in bytes each.
+template <class T>
+void add_copied_rows(T* to, std::size_t to_pitch, T* from, std::size_t from_pitch, std::size_t width, std::size_t height,
+                     cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  for (std::size_t row = 0; row < height; ++row) {
+    T* to_row = reinterpret_cast<T*>(reinterpret_cast<char*>(to) + row * to_pitch);
+    T* from_row = reinterpret_cast<T*>(reinterpret_cast<char*>(from) + row * from_pitch);
+    add_copied(to_row, from_row, width, kind, stream);
+  }
+}
+
+// Sets adjoints to zero, wherever they are.
+template <class T>
+void clear(T* adjoints, std::size_t bytes, cudaStream_t stream = nullptr) {
+  if (is_on_host(adjoints)) {
+    COTANGENT_CHECK(cudaStreamSynchronize(stream));
+    std::memset(static_cast<void*>(adjoints), 0, bytes);
+  } else {
+    COTANGENT_CHECK(cudaMemsetAsync(adjoints, 0, bytes, stream));
+  }
+}
+template <class T>
+void clear_rows(T* adjoints, std::size_t pitch, std::size_t width, std::size_t height, cudaStream_t stream = nullptr) {
+  for (std::size_t row = 0; row < height; ++row) {
+    clear(reinterpret_cast<T*>(reinterpret_cast<char*>(adjoints) + row * pitch), width, stream);
+  }
+}
+
+// What the forward sweep of a host function leaves for its reverse sweep, last in first out.
+class Tape {
+ public:
+  template <class T>
+  void push(const T& value) {
+    std::size_t end = bytes_.size();
+    bytes_.resize(end + sizeof(T));
+    std::memcpy(bytes_.data() + end, &value, sizeof(T));
+  }
+  template <class T>
+  T pop() {
+    T value;
+    std::size_t begin = bytes_.size() - sizeof(T);
+    std::memcpy(&value, bytes_.data() + begin, sizeof(T));
+    bytes_.resize(begin);
+    return value;
+  }
+
+ private:
+  std::vector<unsigned char> bytes_;
+};
+
+template <class T>
+void push(Tape& tape, T value) {
+  tape.push(value);
+}
+template <class T>
+T pop(Tape& tape) {
+  return tape.pop<T>();
 }
 
 }  // namespace cotangent

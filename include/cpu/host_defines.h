@@ -4,6 +4,9 @@
 
 #include "cotangent/version.h"
 
+// Tells headers that serve GPUs too that this is no GPU.
+#define COTANGENT_CPU 1
+
 #define __host__
 #define __device__
 #define __global__

@@ -2,11 +2,9 @@
 
 use std::fs;
 
-use cotangent::clang::Ast;
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::lower::lower_beside;
 use cotangent::requests::{self, Answer, Direction, Side};
-use cotangent::source::FileId;
 use cotangent::transform;
 
 use crate::derivative::{Mode, differentiate};
@@ -39,9 +37,18 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<S
     let rendered =
         |found: Vec<Diagnostic>| Failure::Diagnostics(diagnostic::render(&found, &passes.host.sources, input.colour));
     let name = as_argument(input.file);
-    let Some((main, text)) = main_file(&passes.host, &name) else { return Ok(None) };
-    let found = requests::find(&passes.host, &passes.device, main).map_err(rendered)?;
+    // A file without a single declaration is not in the dump, and makes no request.
+    let files = &passes.host.sources.files;
+    let main = files.entries().find(|(_, source)| *source.name == *name).map(|(id, _)| id);
+    let found = match main {
+        Some(main) => requests::find(&passes.host, &passes.device, main).map_err(rendered)?,
+        None => requests::is_used(&passes.host).then(Vec::new),
+    };
     let Some(found) = found else { return Ok(None) };
+    let text = match main.and_then(|main| files.get(main)?.text.as_deref()) {
+        Some(text) => text.to_owned(),
+        None => fs::read_to_string(input.file).map_err(DriverError::file("read", input.file))?,
+    };
     let answer = || {
         let functions: Vec<String> = found.iter().map(function_of).collect();
         let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
@@ -77,9 +84,4 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<S
 fn function_of(request: &requests::Request) -> String {
     let host = if request.side == Side::Host { "host" } else { "" };
     format!("{host}@{}", request.linker_name)
-}
-
-fn main_file(ast: &Ast, name: &str) -> Option<(FileId, String)> {
-    let (id, source) = ast.sources.files.entries().find(|(_, source)| *source.name == *name)?;
-    Some((id, source.text.as_deref()?.to_owned()))
 }

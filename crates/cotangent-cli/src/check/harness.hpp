@@ -66,6 +66,21 @@ void device(R (*function)(P...), const Launch&, Buffer* buffers) {
   run_device(function, buffers, std::index_sequence_for<P...>());
 }
 
+template <class R, class... P, size_t... I>
+void run_host(R (*function)(P...), Buffer* buffers, std::index_sequence<I...>) {
+  if constexpr (std::is_same<R, void>::value) {
+    function(Take<P>::from(buffers[I])...);
+  } else {
+    *reinterpret_cast<R*>(buffers[sizeof...(P)].data) = function(Take<P>::from(buffers[I])...);
+  }
+}
+
+// A host function, of the user's or printed. Its arrays are managed memory: the host may use them, and the device too.
+template <class R, class... P>
+void host(R (*function)(P...), const Launch&, Buffer* buffers) {
+  run_host(function, buffers, std::index_sequence_for<P...>());
+}
+
 template <class... P, size_t... I>
 void run_printed(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const Launch& launch, Buffer* buffers,
                  std::index_sequence<I...>) {
@@ -224,7 +239,7 @@ inline int run(const char* input, const char* output) {
     for (unsigned b = 0; b < count; b++) {
       buffers[b].bytes = read<unsigned long>(in);
       void* data = nullptr;
-      cudaMalloc(&data, buffers[b].bytes);
+      cudaMallocManaged(&data, buffers[b].bytes);
       buffers[b].data = static_cast<unsigned char*>(data);
       buffers[b].host = static_cast<unsigned char*>(aligned_alloc(64, (buffers[b].bytes / 64 + 1) * 64));
       if (fread(buffers[b].host, 1, buffers[b].bytes, in) != buffers[b].bytes) return 92;

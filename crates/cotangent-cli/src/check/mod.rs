@@ -124,7 +124,8 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: 
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };
         let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
-        let forward = entry_of(&differentiate(&module, &request, Mode::Forward).map_err(rendered)?);
+        let space = module.functions[request.function].space;
+        let forward = entry_of(&differentiate(&module, &request, Mode::Forward).map_err(rendered)?, space);
         let gradients = if forward_only { Ok(Gradients::default()) } else { gradients(&module, &request) };
         let gradients = gradients.map_err(rendered)?;
         let direct = direct_of(&passes, input.file);
@@ -134,9 +135,10 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: 
 
 /// Reverse mode with its proofs and without them.
 fn gradients(module: &Module, request: &Request) -> Result<Gradients, Vec<Diagnostic>> {
+    let space = module.functions[request.function].space;
     let form = |analyses| {
         let request = request.clone().with_analyses(analyses);
-        differentiate(module, &request, Mode::Reverse).map(|derivative| entry_of(&derivative))
+        differentiate(module, &request, Mode::Reverse).map(|derivative| entry_of(&derivative, space))
     };
     let (proved, unproved) = (form(Analyses::On)?, form(Analyses::Off)?);
     let is_different = text::print(&proved) != text::print(&unproved);
@@ -144,7 +146,10 @@ fn gradients(module: &Module, request: &Request) -> Result<Gradients, Vec<Diagno
 }
 
 /// The derivative and what it needs, without the host function that launches it, and a kernel to call it from.
-fn entry_of(derivative: &Module) -> Module {
+fn entry_of(derivative: &Module, space: Space) -> Module {
+    if space == Space::Host {
+        return derivative.clone();
+    }
     let on_device = derivative.functions.entries().filter(|(_, function)| function.space != Space::Host);
     let last = on_device.map(|(id, _)| id).last().unwrap_or(FunctionId(0));
     let filling = augmented_of(derivative, &derivative.functions[last]).and_then(|it| derivative.function(&it.name));
@@ -163,7 +168,7 @@ fn texts<'a>(options: &'a Check, prepared: &'a Prepared) -> Texts<'a> {
         direct: &prepared.direct,
         functions: vec![Differentiated {
             function: &options.what.function,
-            is_kernel: prepared.module.functions[prepared.request.function].space == Space::Kernel,
+            space: prepared.module.functions[prepared.request.function].space,
             derivatives,
         }],
     }
@@ -192,7 +197,11 @@ impl Builder<'_> {
         match (widened, native) {
             (Ok(widened), Ok(native)) => Ok(vec![widened, native]),
             (Err(error), Ok(native)) if is_rejected(&error) => {
-                terminal.note("the text does not compile with `float` as `double`: checked in native precision only");
+                let said = format!("{error:#}");
+                let first = said.lines().find(|line| line.contains("error:")).unwrap_or_default();
+                terminal.note(&format!(
+                    "the text does not compile with `float` as `double`: checked in native precision only\n{first}"
+                ));
                 Ok(vec![native])
             }
             (Err(error), _) | (_, Err(error)) => Err(error),

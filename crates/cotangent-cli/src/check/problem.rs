@@ -1,7 +1,7 @@
 //! What is checked: the numbers that are varied, those that come out, and the calls that relate them.
 
 use anyhow::{Result, bail};
-use cotangent::ir::{FloatKind, Function, LocalId, Module, Type};
+use cotangent::ir::{FloatKind, Function, LocalId, Module, Space, Type};
 use cotangent::transform::Request;
 
 use super::layout::{Precision, Scalar, layout};
@@ -58,7 +58,7 @@ impl Gradients {
 }
 
 /// Slots of the record for each thread.
-const RECORD_SLOTS: usize = 1024;
+pub(crate) const RECORD_SLOTS: usize = 1024;
 
 /// Floats after a call: those of entries that are outputs, then those of the result.
 pub(crate) type Outputs = Vec<f64>;
@@ -113,7 +113,8 @@ impl<'a> Problem<'a> {
         let results: Vec<(usize, String)> =
             floats.map(|(index, leaf)| (index, format!("result{}", leaf.path))).collect();
         let tangents = forward.functions.iter().last().map_or(0, |pushforward| pushforward.params.len());
-        let entry_result = usize::from(function.result != Type::Void);
+        // A kernel that calls a device function has a place for its result.
+        let entry_result = usize::from(function.result != Type::Void && function.space != Space::Host);
         let result_has_tangent = tangents > function.params.len() + named.len() + entry_result;
         Ok(Problem {
             module,

@@ -69,7 +69,8 @@ pub(crate) struct Texts<'a> {
 pub(crate) struct Differentiated<'a> {
     /// The function as the user's text names it.
     pub(crate) function: &'a str,
-    pub(crate) is_kernel: bool,
+    /// Where it runs.
+    pub(crate) space: Space,
     /// Modules of derivatives; the last function is the entry, a kernel.
     pub(crate) derivatives: Vec<(Variant, &'a Module)>,
 }
@@ -125,13 +126,13 @@ impl Program {
         let mut flags = flags.clone();
         // What is measured is correctness; the compiler's time is most of the wait.
         flags.cpu_args.extend(["-O0".to_owned(), "-Dmain=cotangent_check_main_of_the_program".to_owned()]);
+        let appended = texts.appended(precision);
         if precision == Precision::Widened {
-            let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).collect();
+            let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).chain([&*appended]).collect();
             let header = folder.join("widen.h");
             std::fs::write(&header, widen::header(&all)).context("cannot write a header")?;
             flags.cpu_args.extend(["-include".to_owned(), header.display().to_string()]);
         }
-        let appended = texts.appended(precision);
         std::fs::write(folder.join(APPENDED), &appended).context("cannot write a text")?;
         overlays[position].text += &appended;
         if precision == Precision::Widened {
@@ -273,7 +274,11 @@ impl Texts<'_> {
         let mut text = format!("\n#line 1 \"check\"\n{HARNESS}");
         let mut cases = String::new();
         for (index, function) in self.functions.iter().enumerate() {
-            let how = if function.is_kernel { "kernel" } else { "device" };
+            let how = match function.space {
+                Space::Kernel => "kernel",
+                Space::Device => "device",
+                Space::Host => "host",
+            };
             let pointer = function_pointer(function.function);
             let number = case(index, Variant::Primal);
             cases += &format!("    case {number}: return {how}({pointer}, launch, buffers);\n");
@@ -299,6 +304,9 @@ impl Texts<'_> {
 /// How the harness calls the last function of a derivative; in the split form, after the one that fills the record.
 fn call(module: &Module, space: &str) -> String {
     let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
+    if entry.space == Space::Host {
+        return format!("return host({space}::{}, launch, buffers);", entry.name);
+    }
     let augmented = augmented_of(module, entry);
     let filling = augmented.unwrap_or(entry);
     let is_own = |param: &&LocalId| !["_record", "_needed"].contains(&filling.local_name(**param));

@@ -28,6 +28,7 @@ const KNOWN: &[&str] = &[
     "condition_variable",
     "cooperative_groups.h",
     "cooperative_groups/reduce.h",
+    "cotangent/runtime.hpp",
     "csetjmp",
     "csignal",
     "cstdarg",
@@ -122,7 +123,7 @@ const BY_POINTER: &[(&str, &str)] = &[
 /// The header for texts.
 pub(crate) fn header(texts: &[&str]) -> String {
     // What the harness includes.
-    let mut header = String::from("#pragma once\n#include <type_traits>\n#include <utility>\n");
+    let mut header = String::from("#pragma once\n#include <tuple>\n#include <type_traits>\n#include <utility>\n");
     header += "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n";
     for name in KNOWN {
         let is_included = |text: &&str| {

@@ -11,8 +11,12 @@ use cotangent_driver::program::Input;
 use cotangent_driver::requests::answered;
 use cotangent_driver::{Environment, Tools, nvcc, tools};
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api")
+}
+
 fn program() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/program.cu")
+    folder().join("program.cu")
 }
 
 fn run(file: &Path, options: &[&str]) -> Output {
@@ -38,12 +42,55 @@ fn text_for(program: &str) -> Result<Option<String>, String> {
 #[test]
 fn the_programs_own_checks_pass() {
     for options in [&[][..], &["--check"], &["--printed"]] {
-        let output = run(&program(), options);
-        let stderr = String::from_utf8_lossy(&output.stderr);
         let expected = "all derivatives are right, line 188\n";
-        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{options:?}: {stderr}");
-        assert_eq!(output.status.code(), Some(0), "{options:?}: {stderr}");
+        assert_eq!(printed(&run(&program(), options)), expected, "{options:?}");
     }
+}
+
+#[test]
+fn what_has_no_name_of_its_own_is_differentiated_too() {
+    let file = folder().join("shapes.cu");
+    let expected = "all derivatives are right, line 95\n";
+    assert_eq!(printed(&run(&file, &[])), expected);
+    let text = text_of(&file).unwrap().expect("the program asks");
+    let include = folder().display().to_string();
+    compile(&text, &["-Xcompiler", "-Wall", "-I", &include]).unwrap();
+
+    // The same with the line ends of another system.
+    let scratch = tempfile::tempdir().unwrap();
+    let copy = scratch.path().join("shapes.cu");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&copy, text.trim_end().replace('\n', "\r\n")).unwrap();
+    std::fs::copy(folder().join("shapes.cuh"), scratch.path().join("shapes.cuh")).unwrap();
+    assert_eq!(printed(&run(&copy, &[])), expected);
+}
+
+/// What a program that succeeded has printed.
+fn printed(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{}{stderr}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn derivatives_alone_stand_behind_their_functions() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut text = format!("#include \"{}\"\n", folder().join("shapes.cuh").display());
+    for function in ["modes", "products", "privates"] {
+        let header = scratch.path().join(format!("{function}.cuh"));
+        let output = Command::new(env!("CARGO_BIN_EXE_cotangent"))
+            .args(["grad", "shapes.cuh", "--fn", &format!("lib::{function}"), "-o"])
+            .arg(&header)
+            .current_dir(folder())
+            .output()
+            .unwrap();
+        assert_eq!(printed(&output), "");
+        let derivatives = std::fs::read_to_string(&header).unwrap();
+        assert!(derivatives.starts_with("// By Cotangent, from shapes.cuh."), "{derivatives}");
+        assert!(!derivatives.contains(&format!("void {function}(")), "{derivatives}");
+        text.push_str(&format!("#include \"{}\"\n", header.display()));
+    }
+    compile(&text, &[]).unwrap();
 }
 
 /// Compiles with the real nvcc, warnings as errors.

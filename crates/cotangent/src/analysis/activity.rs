@@ -8,6 +8,7 @@ use super::effects::call_writes;
 use super::objects::{Base, Object, Objects};
 use crate::ir::walk;
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Module, Place, RuleKind, StmtKind, Type, UnaryOp};
+use crate::rules::{RuntimeClass, runtime_class};
 
 /// The active objects of a function.
 #[derive(Clone, Debug)]
@@ -152,6 +153,19 @@ fn flow(module: &Module, objects: &Objects<'_>, stmt: &StmtKind) -> Option<Flow>
             args.iter().for_each(|arg| from.extend(objects.reachable(arg)));
             Some(Flow { from, to: Some(objects.of_place(into)) })
         }
+        StmtKind::Launch(launch) => {
+            let mut from = from_values(&launch.args.iter().collect::<Vec<_>>());
+            launch.args.iter().for_each(|arg| from.extend(objects.reachable(arg)));
+            Some(Flow { from, to: Some(call_writes(objects, launch.kernel, &launch.args)) })
+        }
+        StmtKind::Runtime { call, args, .. } => {
+            let from = match (runtime_class(call)?, args.as_slice()) {
+                (RuntimeClass::Copy { .. }, [_, from, ..]) | (RuntimeClass::CopyRows { .. }, [_, _, from, ..]) => from,
+                (RuntimeClass::Symbol, [_, from, ..]) => from,
+                _ => return None,
+            };
+            Some(Flow { from: objects.targets(from), to: Some(objects.targets(args.first()?)) })
+        }
         StmtKind::Return(Some(value)) => Some(Flow { from: from_values(&[value]), to: None }),
         StmtKind::Declare { init: None, .. }
         | StmtKind::Collective { into: None, .. }
@@ -163,8 +177,6 @@ fn flow(module: &Module, objects: &Objects<'_>, stmt: &StmtKind) -> Option<Flow>
         | StmtKind::Break
         | StmtKind::Continue
         | StmtKind::Barrier { .. }
-        | StmtKind::Launch(_)
-        | StmtKind::Runtime { .. }
         | StmtKind::Push { .. }
         | StmtKind::Pop { .. }
         | StmtKind::Opaque { .. } => None,

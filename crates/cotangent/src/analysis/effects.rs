@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::objects::{Base, Object, Objects, objects};
 use crate::ir::walk;
 use crate::ir::{Expr, Function, FunctionId, Module, Stmt, StmtKind, Storage, Type};
+use crate::rules::{RuntimeClass, runtime_class};
 
 /// The objects that a block may write, those of its own variables included. Calls must be of pure functions, or of
 /// functions with a rule.
@@ -23,8 +24,25 @@ pub fn written(objects: &Objects<'_>, block: &[Stmt]) -> BTreeSet<Object> {
         {
             found.extend(call_writes(objects, *function, args));
         }
+        match &stmt.kind {
+            StmtKind::Launch(launch) => found.extend(call_writes(objects, launch.kernel, &launch.args)),
+            StmtKind::Runtime { call, args, .. } => found.extend(runtime_writes(objects, call, args)),
+            _ => {}
+        }
     });
     found
+}
+
+/// The memory that a call of the runtime changes.
+fn runtime_writes(objects: &Objects<'_>, call: &str, args: &[Expr]) -> BTreeSet<Object> {
+    match (runtime_class(call), args.first()) {
+        (Some(RuntimeClass::Copy { .. } | RuntimeClass::CopyRows { .. } | RuntimeClass::Fill { .. }), Some(to)) => {
+            objects.targets(to)
+        }
+        // It may go both ways.
+        (Some(RuntimeClass::Symbol), _) => args.iter().take(2).flat_map(|arg| objects.targets(arg)).collect(),
+        _ => BTreeSet::new(),
+    }
 }
 
 /// The objects that a called function may write, beside where its result goes. Nothing need be pure.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::walk;
 use crate::ir::{BinaryOp, Expr, ExprKind, Function, GlobalId, LocalId, Module, Place, PlaceKind, StmtKind, Type};
+use crate::rules::{RuntimeClass, runtime_class};
 
 /// A variable, or memory that is reached from one.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -67,12 +68,19 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
                 objects.store(&Place::local(for_loop.counter, ty), &for_loop.from);
             }
             StmtKind::Call { into: Some(place), .. } => objects.forget(place),
+            StmtKind::Runtime { call, into: Some(place), .. } if is_new_memory(call) => objects.allocate(place),
+            StmtKind::Runtime { into: Some(place), .. } => objects.forget(place),
             _ => {}
         });
         if objects.points_to.values().map(BTreeSet::len).sum::<usize>() == before {
             return objects;
         }
     }
+}
+
+/// Whether a function of the runtime returns new memory.
+fn is_new_memory(call: &str) -> bool {
+    matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
 }
 
 impl Object {
@@ -267,6 +275,17 @@ impl<'a> Objects<'a> {
                 let location = (object, [fields, path.clone()].concat());
                 self.points_to.entry(location).or_default().extend(targets.iter().cloned());
             }
+        }
+    }
+
+    /// A pointer is given memory of its own. All that is ever allocated for one variable counts as one object.
+    fn allocate(&mut self, place: &Place) {
+        for (object, fields) in self.locations(place) {
+            let mut path = object.path.clone();
+            path.extend(fields.iter().map(|field| Step::Field(*field)));
+            path.push(Step::Deref);
+            let memory = Object { base: object.base, path };
+            self.points_to.entry((object, fields)).or_default().insert(memory);
         }
     }
 

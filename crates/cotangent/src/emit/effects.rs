@@ -9,10 +9,12 @@ use super::layout::{LIST_BREAK, comma_separated};
 use super::literals;
 use super::place::{atomic_address, place};
 use super::same::same_place;
+use super::types::type_name;
 use crate::ir::{
     AtomicOp, BarrierKind, CollectiveOp, Expr, ExprKind, FunctionId, Launch, OpaqueArg, Place, PlaceKind,
     Scope as AtomicScope, StmtKind,
 };
+use crate::rules::{returns_pointer_to, returns_value_of};
 
 /// A call that a statement makes, and where its result goes.
 pub(super) struct Effect<'a> {
@@ -33,7 +35,8 @@ pub(super) fn effect<'a>(scope: &Scope<'_>, stmt: &'a StmtKind) -> Option<Effect
         StmtKind::Collective { op, mask, args, into } => (collective(scope, *op, mask.as_ref(), args), into),
         StmtKind::Launch(launch) => (self::launch(scope, launch), &None),
         StmtKind::Runtime { call, args, into } => {
-            (format!("{call}({})", comma_separated(&runtime_arguments(scope, call, args))), into)
+            let asked = asked_for(scope, call, into.as_ref());
+            (format!("{call}{asked}({})", comma_separated(&runtime_arguments(scope, call, args))), into)
         }
         StmtKind::Opaque { callee, args, into } => (opaque(scope, callee, args), into),
         StmtKind::Declare { .. }
@@ -50,6 +53,17 @@ pub(super) fn effect<'a>(scope: &Scope<'_>, stmt: &'a StmtKind) -> Option<Effect
         | StmtKind::Pop { .. } => return None,
     };
     Some(Effect { call, into: into.as_ref() })
+}
+
+/// The template argument of a runtime function that says what it returns.
+fn asked_for(scope: &Scope<'_>, call: &str, into: Option<&Place>) -> String {
+    let ty = into.map(|into| &into.ty);
+    let asked = match ty {
+        Some(ty) if returns_pointer_to(call) => ty.pointee(),
+        Some(ty) if returns_value_of(call) => Some(ty),
+        Some(_) | None => None,
+    };
+    asked.map_or(String::new(), |ty| format!("<{}>", type_name(scope, ty)))
 }
 
 fn function_call(scope: &Scope<'_>, function: FunctionId, args: &[Expr]) -> String {

@@ -25,6 +25,8 @@ const PARAMETERS: &[(&str, usize, &Enumeration)] = &[
     ("cudaMemcpyToSymbolAsync", 4, &COPY_KIND),
     ("cudaMemcpyFromSymbol", 4, &COPY_KIND),
     ("cudaMemcpyFromSymbolAsync", 4, &COPY_KIND),
+    ("cotangent::add_copied", 3, &COPY_KIND),
+    ("cotangent::add_copied_rows", 6, &COPY_KIND),
     ("cudaGetErrorName", 0, &ERROR),
     ("cudaGetErrorString", 0, &ERROR),
     ("cudaMemAdvise", 2, &MEMORY_ADVICE),

@@ -144,6 +144,8 @@ impl<'a> Body<'_, 'a> {
         if ty.is_reference() {
             return self.reference_variable(node, ty, init);
         }
+        // A variable of an opaque class begins as its constructor has it.
+        let init = init.filter(|init| !(matches!(ty, Type::Opaque(_)) && init.kind == Kind::CXXConstructExpr));
         let Some(init) = init else {
             let local = self.bind_local(node, ty);
             self.emit(StmtKind::Declare { local, init: None });

@@ -44,6 +44,9 @@ pub(super) fn is_builtin_record(name: &str) -> bool {
     vector || name == "dim3"
 }
 
+/// The class of Cotangent's own in which derivatives of host functions keep values.
+const OWN_TAPE: &str = "cotangent::Tape";
+
 impl<'a> Context<'a> {
     /// The type that a spelling means.
     pub(super) fn type_of(&mut self, pass: Pass, spelling: &str, span: Span) -> Lowered<Type> {
@@ -123,6 +126,9 @@ impl<'a> Context<'a> {
     fn named_type(&mut self, pass: Pass, named: &Named, span: Span) -> Lowered<Type> {
         if let Some(ty) = scalar(&named.name) {
             return Ok(ty);
+        }
+        if named.name == OWN_TAPE {
+            return Ok(Type::Opaque(OWN_TAPE.into()));
         }
         if let Some(id) = self.find_record(pass, &named.name) {
             return self.record(pass, id, span).map(Type::Record);

@@ -1,64 +1,135 @@
-//! Functions of the CUDA runtime that host code calls.
+//! Functions of the CUDA runtime that host code calls, and those of Cotangent's own that derivatives call: by name, with
+//! what each does. The class of a call gives its adjoint.
+
+/// What a call does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RuntimeClass {
+    /// Stores a pointer to new memory through its first argument; the second is its size. `maker` returns it instead.
+    Allocate { maker: &'static str },
+    /// Returns new memory of a size. `zeros` returns memory of the same kind that holds zeros; `free` frees it.
+    Memory { zeros: &'static str, free: &'static str },
+    /// Frees what its first argument points to.
+    Free,
+    /// Copies bytes from the second argument to the first. The positions of the other arguments.
+    Copy { bytes: usize, kind: usize, stream: Option<usize> },
+    /// Copies rows: to, its pitch, from, its pitch, width, height, kind.
+    CopyRows { stream: Option<usize> },
+    /// Sets bytes of the first argument to the second; the third says how many.
+    Fill { stream: Option<usize> },
+    /// Copies to or from a variable outside functions.
+    Symbol,
+    /// Makes a stream or an event.
+    Create { destroy: &'static str },
+    /// Ends a stream or an event.
+    Destroy,
+    /// The host waits.
+    Synchronize,
+    /// An event happens when the stream has come so far.
+    Record,
+    /// A stream waits for an event.
+    WaitFor,
+    /// Asks or configures; nothing that carries derivatives is touched.
+    Query,
+    /// A function of `cotangent/runtime.hpp` that only derivatives call.
+    Own,
+}
+
+use RuntimeClass as Class;
 
 /// By name.
-const RUNTIME: &[&str] = &[
-    "cudaMalloc",
-    "cudaMallocManaged",
-    "cudaMallocHost",
-    "cudaMallocAsync",
-    "cudaHostAlloc",
-    "cudaFree",
-    "cudaFreeHost",
-    "cudaFreeAsync",
-    "cudaMemcpy",
-    "cudaMemcpyAsync",
-    "cudaMemcpy2D",
-    "cudaMemcpy2DAsync",
-    "cudaMemset",
-    "cudaMemsetAsync",
-    "cudaMemcpyToSymbol",
-    "cudaMemcpyFromSymbol",
-    "cudaMemcpyToSymbolAsync",
-    "cudaMemcpyFromSymbolAsync",
-    "cudaStreamCreate",
-    "cudaStreamCreateWithFlags",
-    "cudaStreamDestroy",
-    "cudaStreamSynchronize",
-    "cudaStreamQuery",
-    "cudaStreamWaitEvent",
-    "cudaEventCreate",
-    "cudaEventCreateWithFlags",
-    "cudaEventDestroy",
-    "cudaEventRecord",
-    "cudaEventSynchronize",
-    "cudaEventElapsedTime",
-    "cudaEventQuery",
-    "cudaDeviceSynchronize",
-    "cudaDeviceReset",
-    "cudaGetLastError",
-    "cudaPeekAtLastError",
-    "cudaGetErrorString",
-    "cudaGetErrorName",
-    "cudaGetDeviceCount",
-    "cudaSetDevice",
-    "cudaGetDevice",
-    "cudaGetDeviceProperties",
-    "cudaDeviceGetAttribute",
-    "cudaFuncSetAttribute",
-    "cudaFuncGetAttributes",
-    "cotangent::allocate",
-    "cotangent::allocate_zeros",
-    "cotangent::fetch",
-    "cotangent::release",
-    "cotangent::require_slots",
+const RUNTIME: &[(&str, RuntimeClass)] = &[
+    ("cudaMalloc", Class::Allocate { maker: "cotangent::device_memory" }),
+    ("cudaMallocManaged", Class::Allocate { maker: "cotangent::managed_memory" }),
+    ("cudaMallocHost", Class::Allocate { maker: "cotangent::pinned_memory" }),
+    ("cudaMallocAsync", Class::Allocate { maker: "cotangent::device_memory" }),
+    ("cudaHostAlloc", Class::Allocate { maker: "cotangent::pinned_memory" }),
+    ("cudaFree", Class::Free),
+    ("cudaFreeHost", Class::Free),
+    ("cudaFreeAsync", Class::Free),
+    ("cudaMemcpy", Class::Copy { bytes: 2, kind: 3, stream: None }),
+    ("cudaMemcpyAsync", Class::Copy { bytes: 2, kind: 3, stream: Some(4) }),
+    ("cudaMemcpy2D", Class::CopyRows { stream: None }),
+    ("cudaMemcpy2DAsync", Class::CopyRows { stream: Some(7) }),
+    ("cudaMemset", Class::Fill { stream: None }),
+    ("cudaMemsetAsync", Class::Fill { stream: Some(3) }),
+    ("cudaMemcpyToSymbol", Class::Symbol),
+    ("cudaMemcpyFromSymbol", Class::Symbol),
+    ("cudaMemcpyToSymbolAsync", Class::Symbol),
+    ("cudaMemcpyFromSymbolAsync", Class::Symbol),
+    ("cudaStreamCreate", Class::Create { destroy: "cudaStreamDestroy" }),
+    ("cudaStreamCreateWithFlags", Class::Create { destroy: "cudaStreamDestroy" }),
+    ("cudaStreamDestroy", Class::Destroy),
+    ("cudaStreamSynchronize", Class::Synchronize),
+    ("cudaStreamQuery", Class::Query),
+    ("cudaStreamWaitEvent", Class::WaitFor),
+    ("cudaEventCreate", Class::Create { destroy: "cudaEventDestroy" }),
+    ("cudaEventCreateWithFlags", Class::Create { destroy: "cudaEventDestroy" }),
+    ("cudaEventDestroy", Class::Destroy),
+    ("cudaEventRecord", Class::Record),
+    ("cudaEventSynchronize", Class::Synchronize),
+    ("cudaEventElapsedTime", Class::Query),
+    ("cudaEventQuery", Class::Query),
+    ("cudaDeviceSynchronize", Class::Synchronize),
+    ("cudaDeviceReset", Class::Query),
+    ("cudaGetLastError", Class::Query),
+    ("cudaPeekAtLastError", Class::Query),
+    ("cudaGetErrorString", Class::Query),
+    ("cudaGetErrorName", Class::Query),
+    ("cudaGetDeviceCount", Class::Query),
+    ("cudaSetDevice", Class::Query),
+    ("cudaGetDevice", Class::Query),
+    ("cudaGetDeviceProperties", Class::Query),
+    ("cudaDeviceGetAttribute", Class::Query),
+    ("cudaFuncSetAttribute", Class::Query),
+    ("cudaFuncGetAttributes", Class::Query),
+    ("malloc", Class::Memory { zeros: "cotangent::host_zeros", free: "cotangent::free_host" }),
+    ("free", Class::Free),
+    ("cotangent::device_memory", Class::Memory { zeros: "cotangent::device_zeros", free: "cotangent::free_device" }),
+    ("cotangent::managed_memory", Class::Memory { zeros: "cotangent::managed_zeros", free: "cotangent::free_device" }),
+    ("cotangent::pinned_memory", Class::Memory { zeros: "cotangent::pinned_zeros", free: "cotangent::free_pinned" }),
+    ("cotangent::device_zeros", Class::Own),
+    ("cotangent::managed_zeros", Class::Own),
+    ("cotangent::pinned_zeros", Class::Own),
+    ("cotangent::free_device", Class::Own),
+    ("cotangent::host_zeros", Class::Own),
+    ("cotangent::free_host", Class::Own),
+    ("cotangent::free_pinned", Class::Own),
+    ("cotangent::allocate", Class::Own),
+    ("cotangent::allocate_zeros", Class::Own),
+    ("cotangent::fetch", Class::Own),
+    ("cotangent::release", Class::Own),
+    ("cotangent::require_slots", Class::Own),
+    ("cotangent::add_copied", Class::Own),
+    ("cotangent::add_copied_rows", Class::Own),
+    ("cotangent::clear", Class::Own),
+    ("cotangent::clear_rows", Class::Own),
+    ("cotangent::check_launch", Class::Own),
+    ("cotangent::push", Class::Own),
+    ("cotangent::pop", Class::Own),
 ];
+
+/// What a function of the runtime does; none if there is no function of that name that host code may call here.
+pub fn runtime_class(name: &str) -> Option<RuntimeClass> {
+    RUNTIME.iter().find(|(known, _)| *known == name).map(|(_, class)| *class)
+}
 
 /// Whether the CUDA runtime has a function of that name that host code may call here.
 pub fn is_runtime(name: &str) -> bool {
-    RUNTIME.contains(&name)
+    runtime_class(name).is_some()
+}
+
+/// Whether a function returns a pointer to what it is asked for: `float* p = cotangent::device_memory<float>(bytes)`.
+pub fn returns_pointer_to(name: &str) -> bool {
+    name.starts_with("cotangent::")
+        && (name.ends_with("_memory") || name.ends_with("_zeros") && !name.contains("allocate"))
+}
+
+/// Whether a function returns what it is asked for: `float v = cotangent::pop<float>(_tape)`.
+pub fn returns_value_of(name: &str) -> bool {
+    name == "cotangent::pop"
 }
 
 /// All names, for tests and the manual.
-pub fn runtime_functions() -> &'static [&'static str] {
-    RUNTIME
+pub fn runtime_functions() -> impl Iterator<Item = &'static str> {
+    RUNTIME.iter().map(|(name, _)| *name)
 }

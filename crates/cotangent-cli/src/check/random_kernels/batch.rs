@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Once;
 
 use anyhow::{Context, Result};
-use cotangent::diagnostic::{Diagnostic, INTERNAL};
-use cotangent::ir::Module;
+use cotangent::diagnostic::{Diagnostic, INTERNAL, RECORD_SIZE};
+use cotangent::ir::{Module, Space};
 use cotangent::transform::Request;
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
@@ -17,7 +17,7 @@ use cotangent_driver::{DriverError, Tools};
 
 use super::super::compare::compare;
 use super::super::layout::Precision;
-use super::super::problem::{Gradients, Problem};
+use super::super::problem::{Gradients, Problem, RECORD_SLOTS};
 use super::super::program::{Differentiated, Launch, Program, Texts, Variant, is_rejected};
 use super::super::random::Random;
 use super::super::values;
@@ -27,8 +27,8 @@ use super::tree::Kernel;
 /// What became of a kernel.
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome {
-    /// Its derivatives are right; so many numbers were too near to a kink.
-    Right { left_out: usize },
+    /// Its derivatives are right; so many numbers were too near to a kink, and the size of its record may have been stated.
+    Right { left_out: usize, is_stated: bool },
     /// There is a diagnostic instead of a derivative.
     Refused { code: &'static str, message: String },
     /// Something is wrong: in which way, and more about it.
@@ -53,6 +53,12 @@ struct Derived {
     request: Request,
     forward: Module,
     gradients: Gradients,
+}
+
+impl Derived {
+    fn is_stated(&self) -> bool {
+        self.request.record_slots.is_some()
+    }
 }
 
 /// A derivative that is made for these kernels never needs longer, in seconds.
@@ -85,7 +91,7 @@ pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], native: bool) -> Resul
         outcomes.push(match result {
             Ok(derived) => {
                 right.push(derived);
-                Outcome::Right { left_out: 0 }
+                Outcome::Right { left_out: 0, is_stated: false }
             }
             Err(outcome) => outcome,
         });
@@ -138,9 +144,16 @@ fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
     let name = Kernel::name(&ending(index));
     let wanted = Wanted::new(&name, None);
     let derived = catch_unwind(AssertUnwindSafe(|| {
-        let (module, request) = lowered(passes.both(), &wanted)?;
-        let forward = entry_of(&differentiate(&module, &request, Mode::Forward)?);
-        let gradients = gradients(&module, &request)?;
+        let (module, mut request) = lowered(passes.both(), &wanted)?;
+        let forward = entry_of(&differentiate(&module, &request, Mode::Forward)?, Space::Kernel);
+        let gradients = gradients(&module, &request).or_else(|found| {
+            // What a user would do.
+            if found.iter().any(|found| found.code != RECORD_SIZE) {
+                return Err(found);
+            }
+            request = request.clone().with_record_slots(Some(RECORD_SLOTS as u32));
+            gradients(&module, &request)
+        })?;
         Ok(Derived { index, module, request, forward, gradients })
     }));
     let refused = |found: Vec<Diagnostic>| match found.first() {
@@ -180,7 +193,7 @@ fn build(
     let names: Vec<String> = all.iter().map(|derived| Kernel::name(&ending(derived.index))).collect();
     let functions = all.iter().zip(&names).map(|(derived, name)| Differentiated {
         function: name,
-        is_kernel: true,
+        space: Space::Kernel,
         derivatives: [(Variant::Forward, &derived.forward)].into_iter().chain(derived.gradients.variants()).collect(),
     });
     let texts = Texts { file, direct, functions: functions.collect() };
@@ -209,7 +222,7 @@ fn checked(kernel: &Kernel, derived: &Derived, programs: &[Program]) -> Result<O
     }
     match wrong.as_slice() {
         [(kind, detail), _] => Ok(Outcome::Wrong { kind: kind.clone(), detail: detail.clone() }),
-        _ => Ok(Outcome::Right { left_out: 1 }),
+        _ => Ok(Outcome::Right { left_out: 1, is_stated: derived.is_stated() }),
     }
 }
 
@@ -231,7 +244,7 @@ fn compared(kernel: &Kernel, derived: &Derived, programs: &[Program], seed: u64)
     let wrong = report.rows.iter().find_map(|row| Some((row.what.clone(), row.wrong.clone()?)));
     Ok(match wrong {
         Some((kind, detail)) => Outcome::Wrong { kind, detail },
-        None => Outcome::Right { left_out: report.left_out },
+        None => Outcome::Right { left_out: report.left_out, is_stated: derived.is_stated() },
     })
 }
 

@@ -51,6 +51,8 @@ struct Options {
 struct Found {
     checked: usize,
     left_out: usize,
+    /// Kernels whose record has a stated size.
+    stated: usize,
     /// By code and message: how often, and a seed.
     refused: BTreeMap<String, (usize, u64)>,
     /// By the way in which they are wrong: how many, and the first made small.
@@ -135,8 +137,10 @@ fn note(
 ) -> Result<()> {
     let lock = || found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     lock().checked += 1;
-    if let Outcome::Right { left_out } = outcome {
-        lock().left_out += usize::from(left_out > 0);
+    if let Outcome::Right { left_out, is_stated } = outcome {
+        let mut found = lock();
+        found.left_out += usize::from(left_out > 0);
+        found.stated += usize::from(is_stated);
     }
     let Some((kind, detail)) = outcome.kind() else { return Ok(()) };
     if let Outcome::Refused { .. } = outcome {
@@ -184,7 +188,10 @@ fn small(tools: &Tools, kernel: &Kernel, kind: &str, detail: &str, native: bool,
 fn show(found: &Found) -> u8 {
     let refused: usize = found.refused.values().map(|(count, _)| count).sum();
     let wrong: usize = found.wrong.values().map(|(count, _)| count).sum();
-    println!("{} kernels: {refused} refused, {wrong} wrong, {} near a kink", found.checked, found.left_out);
+    let Found { checked, left_out, stated, .. } = found;
+    println!(
+        "{checked} kernels: {refused} refused, {wrong} wrong, {left_out} near a kink, {stated} with --record-slots"
+    );
     for (kind, (count, seed)) in &found.refused {
         println!("  {count:>6}  {kind} (seed {seed})");
     }

@@ -161,6 +161,7 @@ impl Checker<'_> {
             || (from.is_pointer() && ty.is_integral())
             || (matches!(from, Type::Int(_)) && ty.is_pointer())
             || (matches!(from, Type::Int(_)) && matches!(ty, Type::Opaque(_)))
+            || (matches!(from, Type::Opaque(_)) && matches!(ty, Type::Int(_)))
             || (matches!(from, Type::Record(_)) && from == ty);
         if !is_allowed {
             let [from, to] = [from, ty].map(|ty| text::print_type(self.module, ty));

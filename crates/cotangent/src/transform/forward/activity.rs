@@ -17,6 +17,7 @@ use crate::ir::{
     BinaryOp, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, Place, PlaceKind,
     RuleKind, Stmt, StmtKind, Type, UnaryOp,
 };
+use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
 
 /// For each parameter: whether its value is active, then what it points to, then what that points to.
@@ -149,7 +150,7 @@ impl Activity {
         let mut calls = Vec::new();
         walk::each_stmt(&function.body, &mut |stmt| {
             self.constrain(module, function, stmt);
-            if let StmtKind::Call { .. } = &stmt.kind {
+            if let StmtKind::Call { .. } | StmtKind::Launch(_) = &stmt.kind {
                 calls.push(stmt);
             }
         });
@@ -236,6 +237,16 @@ impl Activity {
                     self.assign(module, into, value, span);
                 }
             }
+            StmtKind::Runtime { call, args, .. } => {
+                let from = match (runtime_class(call), args.as_slice()) {
+                    (Some(RuntimeClass::Copy { .. } | RuntimeClass::Symbol), [_, from, ..]) => from,
+                    (Some(RuntimeClass::CopyRows { .. }), [_, _, from, ..]) => from,
+                    _ => return,
+                };
+                if let (Some(from), Some(to)) = (self.target(from), self.target(&args[0])) {
+                    self.flows.push((from, to, span));
+                }
+            }
             StmtKind::Declare { init: None, .. }
             | StmtKind::Call { .. }
             | StmtKind::If { .. }
@@ -247,7 +258,6 @@ impl Activity {
             | StmtKind::Barrier { .. }
             | StmtKind::Collective { into: None, .. }
             | StmtKind::Launch(_)
-            | StmtKind::Runtime { .. }
             | StmtKind::Push { .. }
             | StmtKind::Pop { .. }
             | StmtKind::Opaque { .. } => {}
@@ -342,7 +352,11 @@ impl Activity {
     }
 
     fn call(&mut self, analyses: &mut Analyses, module: &Module, stmt: &Stmt) {
-        let StmtKind::Call { into, function, args } = &stmt.kind else { return };
+        let (into, function, args) = match &stmt.kind {
+            StmtKind::Call { into, function, args } => (into.as_ref(), function, args),
+            StmtKind::Launch(launch) => (None, &launch.kernel, &launch.args),
+            _ => return,
+        };
         if module.rule(*function).is_some_and(|rule| rule.kind == RuleKind::Constant) {
             return;
         }

@@ -14,6 +14,7 @@
 mod activity;
 mod exprs;
 mod helpers;
+mod host;
 mod stmts;
 #[cfg(test)]
 mod tests;
@@ -24,12 +25,13 @@ use self::activity::{Activity, Analyses, Pattern};
 use self::helpers::call_helpers;
 use super::differentiable::{carries_float, differentiable_parameters};
 use super::locals::zero;
+use super::normalize::results_of_runtime;
 use super::references::fit_references;
 use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
 use crate::index::Id;
 use crate::ir::{
-    Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Storage, Type, order,
+    Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Stmt, StmtKind, Storage, Type, order,
 };
 use crate::source::Span;
 
@@ -38,13 +40,9 @@ use crate::source::Span;
 /// # Errors
 /// What on an active path has no derivative, or none yet.
 pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
-    let function = &module.functions[request.function];
-    if function.space == Space::Host {
-        let message =
-            format!("`{}` runs on the host, and only kernels and device functions are differentiated", function.name);
-        let refused = Diagnostic::new(diagnostic::NO_DERIVATIVE, function.span, message, "this function");
-        return Err(vec![refused.help("ask for a kernel that it launches")]);
-    }
+    let mut normal = module.clone();
+    normal.functions.iter_mut().for_each(|function| results_of_runtime(module, function));
+    let module = &normal;
     let mut ctx = Ctx {
         // What is printed states no rules.
         module: Module { rules: Vec::new(), ..module.clone() },

@@ -7,7 +7,7 @@ use crate::analysis::effects;
 use crate::ir::walk;
 use crate::ir::{
     AtomicOp, Block, Case, CollectiveOp, Expr, ExprKind, For, FunctionId, LocalId, Place, PlaceKind, RuleKind, Scope,
-    Stmt, StmtKind, Storage,
+    Space, Stmt, StmtKind, Storage, Type,
 };
 use crate::rules::{self, Partial};
 use crate::source::Span;
@@ -85,9 +85,8 @@ impl Pushforward<'_, '_> {
                 out.push(stmt.clone());
             }
             StmtKind::Break | StmtKind::Barrier { .. } | StmtKind::Opaque { .. } => out.push(stmt.clone()),
-            StmtKind::Launch(_) | StmtKind::Runtime { .. } => {
-                self.refuse(span, "this is host code", "ask for the kernel that it launches");
-            }
+            StmtKind::Launch(launch) => self.launch(launch, stmt, out),
+            StmtKind::Runtime { call, args, into } => self.runtime(call, args, into.as_ref(), stmt, out),
             StmtKind::Push { .. } | StmtKind::Pop { .. } => {
                 self.refuse(span, "a record of reverse mode has no tangent", "differentiate the original function");
             }
@@ -334,6 +333,14 @@ impl Pushforward<'_, '_> {
         for (cast, operand) in casts {
             let (Some(from), Some(to)) = (operand.ty.pointee(), cast.ty.pointee()) else { continue };
             let primal = self.ctx.primal;
+            // Runtime calls copy bytes, and take them as `void*`.
+            if *to == Type::Void && matches!(stmt.kind, StmtKind::Runtime { .. }) {
+                continue;
+            }
+            // What new memory holds is said by the first pointer to it that says anything.
+            if *from == Type::Void && self.function.space == Space::Host {
+                continue;
+            }
             if !have_same_leaves(primal, from, to) && self.activity.points_to_active(primal, &operand) {
                 self.refuse(
                     cast.span,

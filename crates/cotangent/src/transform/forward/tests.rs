@@ -388,15 +388,6 @@ fn what_cannot_be_named_or_called_so_is_refused() {
           help: rename what has it now
     "#]],
     );
-    refused(
-        "host h(x: float) { }",
-        "h",
-        "x",
-        expect![[r#"
-        C0204: `h` runs on the host, and only kernels and device functions are differentiated
-          help: ask for a kernel that it launches
-    "#]],
-    );
     let old = "kernel k(x: float*) { let o: float; o = atomic add(*x, 1.0f); x[1] = o; }";
     refused(
         old,

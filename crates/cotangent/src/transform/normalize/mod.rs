@@ -12,6 +12,7 @@ mod inline;
 mod jumps;
 mod pointers;
 mod records;
+mod runtime;
 
 pub(super) use addresses::{address, address_taken};
 pub(super) use counted::counted_loops;
@@ -20,3 +21,4 @@ pub(super) use inline::{Inlining, inline_calls, own_variable};
 pub(super) use jumps::remove_jumps;
 pub(super) use pointers::pointers_to_indices;
 pub(super) use records::split_records;
+pub(super) use runtime::results_of_runtime;

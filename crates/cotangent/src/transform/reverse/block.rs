@@ -11,6 +11,7 @@ use crate::analysis::{self, Object, carries_floats};
 use crate::diagnostic::{Diagnostic, THREADS_ACTIVE, UNKNOWN_POINTER};
 use crate::ir::walk::{self, Node};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
+use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
 
 /// The sweeps of a block, in the order in which their parts stand.
@@ -86,6 +87,8 @@ impl Ctx<'_> {
             StmtKind::For(head) => return self.any_loop(stmt, &head.body, Some(head), here),
             StmtKind::While { body, .. } => return self.any_loop(stmt, body, None, here),
             StmtKind::Call { into, function, args } => self.call(stmt, into.as_ref(), *function, args),
+            StmtKind::Launch(launch) => self.launch(stmt, launch, later),
+            StmtKind::Runtime { call, args, into } => self.runtime(stmt, call, args, into.as_ref()),
             StmtKind::Barrier { .. } | StmtKind::Atomic { .. } | StmtKind::Collective { .. } => {
                 self.refuse_threads(stmt);
                 Pair { forward: vec![stmt.clone()], reverse: Block::new() }
@@ -95,15 +98,18 @@ impl Ctx<'_> {
             | StmtKind::Break
             | StmtKind::Continue
             | StmtKind::Return(_)
-            | StmtKind::Launch(_)
-            | StmtKind::Runtime { .. }
             | StmtKind::Push { .. }
             | StmtKind::Pop { .. }
             | StmtKind::Opaque { .. } => Pair { forward: vec![stmt.clone()], reverse: Block::new() },
         };
         self.take_back(stmt, &mut pair.reverse);
-        self.settle(&mut pair.reverse, here, &mut kept);
-        pair.forward.splice(0..0, kept.declarations);
+        if is_of_result(stmt) {
+            self.settle(&mut pair.reverse, later, &mut kept);
+            pair.forward.extend(kept.declarations);
+        } else {
+            self.settle(&mut pair.reverse, here, &mut kept);
+            pair.forward.splice(0..0, kept.declarations);
+        }
         pair
     }
 
@@ -390,6 +396,12 @@ impl Ctx<'_> {
             );
         }
     }
+}
+
+/// Whether the reverse of a statement is about what the statement yields: memory, a stream.
+fn is_of_result(stmt: &Stmt) -> bool {
+    let StmtKind::Runtime { call, .. } = &stmt.kind else { return false };
+    matches!(runtime_class(call), Some(RuntimeClass::Memory { .. } | RuntimeClass::Create { .. }))
 }
 
 fn hidden_pointer(span: Span) -> Diagnostic {

@@ -182,7 +182,7 @@ fn runtime(builder: &mut FunctionBuilder<'_>, call: &str, args: Vec<Expr>) {
 }
 
 /// CUDA's own record of three extents.
-fn dim3(module: &mut Module) -> Type {
+pub(super) fn dim3(module: &mut Module) -> Type {
     let known = module.records.entries().find(|(_, record)| &*record.name == "dim3").map(|(id, _)| id);
     let id = known.unwrap_or_else(|| {
         let field = |name: &str| Field { name: name.into(), ty: Type::UINT };

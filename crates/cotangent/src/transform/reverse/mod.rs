@@ -9,6 +9,7 @@ mod block;
 mod calls;
 mod expr;
 mod function;
+mod host;
 mod launch;
 mod loops;
 mod order_free;
@@ -19,13 +20,15 @@ mod slice;
 mod slots;
 mod split;
 mod stable;
+mod tape;
 mod write;
 
 use std::collections::{HashMap, HashSet};
 
 use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
 use super::normalize::{
-    Inlining, counted_loops, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps, split_records,
+    Inlining, counted_loops, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
+    results_of_runtime, split_records,
 };
 use super::privatize::privatize;
 use super::references::references_to_pointers;
@@ -33,13 +36,18 @@ use super::signatures::check_rules;
 use super::simplify::simplify;
 use super::{Analyses, Form, Request};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Function, FunctionId, LocalId, Module, Name, order};
+use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, order};
 
 use write::{SlotCount, Written};
 
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
     check_rules(module)?;
+    let mut module = module.clone();
+    if module.functions[request.function].space == Space::Host {
+        launch::dim3(&mut module);
+    }
+    let module = &module;
     // What is printed states no rules: the derivative calls what they name.
     let program = Module { rules: Vec::new(), ..module.clone() };
     let mut inlined = HashSet::new();
@@ -56,10 +64,11 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
             Form::Split { saved } => Kind::Split { wrt, saved: saved.clone() },
         };
-        let gradient = pullbacks.derive(&normal, request.function, &kind);
+        let derived = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
-            let mut roots: Vec<FunctionId> = pullbacks.augmented.into_iter().chain([gradient?]).collect();
-            if let Some(slots) = pullbacks.slots {
+            let Derived { function, augmented, slots, .. } = derived?;
+            let mut roots: Vec<FunctionId> = augmented.into_iter().chain([function]).collect();
+            if let Some(slots) = slots {
                 // The size of the record is that of the function which fills it; what launches the gradient needs all.
                 let params = module.functions[request.function].params.len();
                 let bytes = launch::add_bytes(&mut pullbacks.output, roots[0], params, slots);
@@ -83,6 +92,7 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
     let mut known = Inlining::new(inlined.clone());
     for id in module.functions.ids() {
         let mut function = normal.functions[id].clone();
+        results_of_runtime(module, &mut function);
         remove_jumps(module, &mut function);
         loops_without_numbers(module, &mut function);
         inline_calls(&normal, &mut known, &mut function);
@@ -121,6 +131,21 @@ pub(super) enum Sharing {
     Shared,
 }
 
+/// The derivatives of one function.
+#[derive(Clone)]
+pub(super) struct Derived {
+    /// The gradient, the pullback, or the reverse sweep of the split form.
+    pub(super) function: FunctionId,
+    /// The forward sweep, where it is a function of its own.
+    pub(super) augmented: Option<FunctionId>,
+    /// How many slots of the record a thread needs; none if nothing is recorded.
+    slots: Option<launch::Slots>,
+    /// The host function that says how large the record is.
+    pub(super) bytes: Option<FunctionId>,
+    /// Of the split form, the positions of the parameters whose memory the reverse sweep reads.
+    pub(super) needed: Vec<usize>,
+}
+
 /// The derivatives written so far.
 #[derive(Default)]
 pub(super) struct Pullbacks {
@@ -130,11 +155,9 @@ pub(super) struct Pullbacks {
     /// How many slots the record has for each thread, where the user says so.
     record_slots: Option<u32>,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
+    /// The split forms of kernels that host functions launch, by the parameters that are active and those that are saved.
+    launched: HashMap<(FunctionId, Vec<LocalId>, Vec<LocalId>), Derived>,
     helpers: HashMap<Name, FunctionId>,
-    /// How many slots of the gradient's record a thread needs.
-    slots: Option<launch::Slots>,
-    /// The forward sweep, where it is a function of its own.
-    augmented: Option<FunctionId>,
     /// Functions whose pullbacks cannot stand alone.
     unfit: HashSet<FunctionId>,
 }
@@ -151,32 +174,55 @@ impl Pullbacks {
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let id = self.derive(normal, callee, &Kind::Pullback(pattern))?;
+        let id = self.derive(normal, callee, &Kind::Pullback(pattern))?.function;
         self.known.insert(key, id);
         Ok(id)
     }
 
-    fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<FunctionId, Vec<Diagnostic>> {
-        let Written { function, adjoints, uses_record, slots, augmented, note } = write::write(normal, id, kind, self)?;
+    /// The split form of a kernel that is launched.
+    fn request_split(
+        &mut self,
+        normal: &Module,
+        kernel: FunctionId,
+        wrt: &[LocalId],
+        saved: &[LocalId],
+    ) -> Result<Derived, Vec<Diagnostic>> {
+        let key = (kernel, wrt.to_vec(), saved.to_vec());
+        if let Some(known) = self.launched.get(&key) {
+            return Ok(known.clone());
+        }
+        let mut derived = self.derive(normal, kernel, &Kind::Split { wrt: wrt.to_vec(), saved: saved.to_vec() })?;
+        if let (Some(augmented), Some(slots)) = (derived.augmented, derived.slots) {
+            let params = normal.functions[kernel].params.len();
+            derived.bytes = Some(launch::add_bytes(&mut self.output, augmented, params, slots));
+        }
+        self.launched.insert(key, derived.clone());
+        Ok(derived)
+    }
+
+    fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<Derived, Vec<Diagnostic>> {
+        let Written { function, adjoints, uses_record, slots, augmented, needed } =
+            write::write(normal, id, kind, self)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
             self.unfit.insert(id);
         }
-        if let Some(slots) = slots {
-            self.slots = Some(match slots {
-                SlotCount::Fixed(count) => launch::Slots::Fixed(count),
-                SlotCount::Stated(count) => launch::Slots::Stated(count),
-                SlotCount::Counted(counting) => launch::Slots::Counted(self.add(counting, &[])),
-            });
-        }
-        if let Some(augmented) = augmented {
-            self.augmented = Some(self.add(augmented, &[]));
-        }
-        let derivative = self.add(function, &adjoints);
-        if let (Some(note), Some(first)) = (note, self.output.functions[derivative].body.first_mut()) {
+        let slots = slots.map(|slots| match slots {
+            SlotCount::Fixed(count) => launch::Slots::Fixed(count),
+            SlotCount::Stated(count) => launch::Slots::Stated(count),
+            SlotCount::Counted(counting) => launch::Slots::Counted(self.add(counting, &[])),
+        });
+        let augmented = augmented.map(|augmented| self.add(augmented, &[]));
+        let function = self.add(function, &adjoints);
+        if augmented.is_some()
+            && let Some(first) = self.output.functions[function].body.first_mut()
+        {
+            let params = needed.iter().map(|position| normal.functions[id].params[*position]);
+            let names: Vec<&str> = params.map(|param| normal.functions[id].local_name(param)).collect();
+            let note = split::needed_arrays(&names);
             let before = first.note.take().map(|before| format!("\n{before}")).unwrap_or_default();
             first.note = Some(format!("{note}{before}").into());
         }
-        Ok(derivative)
+        Ok(Derived { function, augmented, slots, bytes: None, needed })
     }
 
     fn add(&mut self, mut function: Function, adjoints: &[AdjointParam]) -> FunctionId {

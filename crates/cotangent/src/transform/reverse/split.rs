@@ -106,17 +106,20 @@ impl Ctx<'_> {
         }
     }
 
-    /// Says which memory the reverse function reads.
-    pub(super) fn needed_arrays(&self) -> String {
-        let is_read = |param: &&LocalId| {
+    /// The positions of the parameters whose memory the reverse function reads.
+    pub(super) fn needed_params(&self) -> Vec<usize> {
+        let is_read = |(_, param): &(usize, &LocalId)| {
             analysis::uses_memory(self.module, &self.primal.locals[**param].ty)
                 && mentions(&self.function.body, **param)
         };
-        let read = self.primal.params.iter().filter(is_read);
-        let names: Vec<&str> = read.map(|param| self.primal.local_name(*param)).collect();
-        match names.as_slice() {
-            [] => "Needs nothing unchanged: it reads no memory of the primal function.".to_owned(),
-            _ => format!("Needs unchanged: {}.", names.join(", ")),
-        }
+        self.primal.params.iter().enumerate().filter(is_read).map(|(position, _)| position).collect()
+    }
+}
+
+/// Says which memory the reverse function reads.
+pub(super) fn needed_arrays(names: &[&str]) -> String {
+    match names {
+        [] => "Needs nothing unchanged: it reads no memory of the primal function.".to_owned(),
+        _ => format!("Needs unchanged: {}.", names.join(", ")),
     }
 }

@@ -11,7 +11,7 @@ use super::super::normalize::own_variable;
 use super::function::Ctx;
 use crate::analysis::{Base, Object};
 use crate::ir::walk::{self, Node, PartMut};
-use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Type};
+use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Space, Type};
 
 /// Values kept for the adjoint of one statement.
 #[derive(Default)]
@@ -107,8 +107,16 @@ impl Ctx<'_> {
         let Some(objects) = self.primal_objects(place) else { return false };
         objects.iter().any(|object| match object.as_local() {
             Some(local) => changed.contains(object) || (!self.is_register(local) && self.is_unstable_memory(object)),
+            None if self.is_host() => {
+                changed.iter().any(|other| other.overlaps(object)) || self.is_unstable_memory(object)
+            }
             None => self.is_volatile(object),
         })
+    }
+
+    /// Whether the function runs on the host: one thread, in order.
+    pub(super) fn is_host(&self) -> bool {
+        self.primal.space == Space::Host
     }
 
     /// Memory that other threads may write too: the kernel writes it somewhere.
@@ -208,6 +216,7 @@ impl Ctx<'_> {
     /// Whether an object is the thread's own, and its adjoint too.
     pub(super) fn is_private(&self, object: &Object) -> bool {
         match object.base {
+            _ if self.is_host() => true,
             Base::Local(local) => object.path.is_empty() && !self.shared_values.contains(&local),
             Base::Global(_) | Base::Unknown => false,
         }

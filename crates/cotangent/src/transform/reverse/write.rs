@@ -39,8 +39,8 @@ pub(super) struct Written {
     pub(super) slots: Option<SlotCount>,
     /// The forward sweep, where it is a function of its own.
     pub(super) augmented: Option<Function>,
-    /// What must be said at the top of the function.
-    pub(super) note: Option<String>,
+    /// Of the split form, the positions of the parameters whose memory the reverse sweep reads.
+    pub(super) needed: Vec<usize>,
 }
 
 /// How many slots of the record a thread needs.
@@ -115,7 +115,7 @@ pub(super) fn write(
         Kind::Gradient { .. } | Kind::Pullback(_) => (ctx.write_joint(kind, &sums), None),
     };
     let uses_record = ctx.uses_record;
-    let note = augmented.is_some().then(|| ctx.needed_arrays());
+    let needed = if augmented.is_some() { ctx.needed_params() } else { Vec::new() };
     if !ctx.diagnostics.is_empty() {
         return Err(ctx.diagnostics);
     }
@@ -125,7 +125,7 @@ pub(super) fn write(
         .into_iter()
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
-    Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented, note })
+    Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented, needed })
 }
 
 /// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.
@@ -267,6 +267,10 @@ impl Ctx<'_> {
         let seed = self.seed(kind);
         self.function.body = self.body(seed, kind, sums);
         if !self.uses_record {
+            return None;
+        }
+        if self.primal.space == Space::Host {
+            super::tape::lower(&mut self.function, &mut self.names);
             return None;
         }
         let types = record::recorded_types(&self.function.body);

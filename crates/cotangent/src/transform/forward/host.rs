@@ -1,0 +1,102 @@
+//! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
+
+use super::{Pushforward, parameter_type};
+use crate::ir::{Block, Expr, ExprKind, Launch, Place, Stmt, StmtKind, Type};
+use crate::rules::{RuntimeClass, runtime_class};
+
+impl Pushforward<'_, '_> {
+    pub(super) fn launch(&mut self, launch: &Launch, stmt: &Stmt, out: &mut Block) {
+        let primal = self.ctx.primal;
+        let pattern = self.activity.pattern(primal, launch.kernel, &launch.args);
+        if !pattern.iter().flatten().any(|is_active| *is_active) {
+            return out.push(stmt.clone());
+        }
+        let mut args = launch.args.clone();
+        let kernel = &primal.functions[launch.kernel];
+        for ((param, arg), levels) in kernel.params.iter().zip(&launch.args).zip(&pattern) {
+            if levels.contains(&true) {
+                let ty = parameter_type(&kernel.locals[*param].ty);
+                args.push(self.tangent_or_zero(arg, &ty));
+            }
+        }
+        let kernel = self.ctx.callee(launch.kernel, &pattern);
+        let kind = StmtKind::Launch(Box::new(Launch { kernel, args, ..launch.clone() }));
+        out.push(Stmt { kind, ..stmt.clone() });
+    }
+
+    pub(super) fn runtime(&mut self, call: &str, args: &[Expr], into: Option<&Place>, stmt: &Stmt, out: &mut Block) {
+        let Some(class) = runtime_class(call) else { return out.push(stmt.clone()) };
+        let same = |args: Vec<Expr>| Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None }).at(stmt.span);
+        let tangent = match (class, args) {
+            (RuntimeClass::Memory { zeros, .. }, _) => {
+                let shadow = into.and_then(|into| self.shadows.place(into));
+                shadow.map(|shadow| {
+                    let kind = StmtKind::Runtime { call: zeros.into(), args: args.to_vec(), into: Some(shadow) };
+                    Stmt::new(kind).at(stmt.span)
+                })
+            }
+            (RuntimeClass::Free, [pointer, rest @ ..]) => {
+                self.tangent_of_memory(pointer).map(|shadow| same([vec![shadow], rest.to_vec()].concat()))
+            }
+            (RuntimeClass::Copy { bytes, stream, .. }, [to, from, rest @ ..]) => {
+                let stream = stream.and_then(|position| args.get(position));
+                match (self.tangent_of_memory(to), self.tangent_of_memory(from)) {
+                    (Some(to), Some(from)) => Some(same([vec![to, from], rest.to_vec()].concat())),
+                    (Some(to), None) => Some(clear(to, &[&args[bytes]], stream)),
+                    (None, _) => None,
+                }
+            }
+            (RuntimeClass::CopyRows { stream }, [to, to_pitch, from, from_pitch, rest @ ..]) => {
+                let stream = stream.and_then(|position| args.get(position));
+                match (self.tangent_of_memory(to), self.tangent_of_memory(from)) {
+                    (Some(to), Some(from)) => {
+                        let pointers = vec![to, to_pitch.clone(), from, from_pitch.clone()];
+                        Some(same([pointers, rest.to_vec()].concat()))
+                    }
+                    (Some(to), None) => Some(clear(to, &[to_pitch, &args[4], &args[5]], stream)),
+                    (None, _) => None,
+                }
+            }
+            (RuntimeClass::Fill { stream }, [to, _, bytes, ..]) => {
+                let stream = stream.and_then(|position| args.get(position));
+                self.tangent_of_memory(to).map(|to| clear(to, &[bytes], stream))
+            }
+            (RuntimeClass::Symbol, [to, from, ..]) => {
+                if self.tangent_of_memory(to).is_some() || self.tangent_of_memory(from).is_some() {
+                    let help = "pass the values to the kernel as an argument";
+                    self.refuse(stmt.span, "active values go to or from a variable outside functions", help);
+                }
+                None
+            }
+            _ => None,
+        };
+        out.push(stmt.clone());
+        out.extend(tangent);
+    }
+
+    /// A pointer to the tangents of what a `void*` points to, if that is active.
+    fn tangent_of_memory(&mut self, pointer: &Expr) -> Option<Expr> {
+        let mut typed = pointer;
+        while let ExprKind::Cast(operand) = &typed.kind
+            && operand.ty.is_pointer()
+        {
+            typed = operand;
+        }
+        if !self.activity.points_to_active(self.ctx.primal, typed) {
+            return None;
+        }
+        let tangent = self.tangent(typed)?;
+        Some(if typed == pointer { tangent } else { Expr::cast(tangent, pointer.ty.clone()) })
+    }
+}
+
+/// What sets tangents to zero.
+fn clear(to: Expr, sizes: &[&Expr], stream: Option<&Expr>) -> Stmt {
+    let call = if sizes.len() == 1 { "cotangent::clear" } else { "cotangent::clear_rows" };
+    let to = match to.kind {
+        ExprKind::Cast(operand) if to.ty.pointee() == Some(&Type::Void) => *operand,
+        _ => to,
+    };
+    let args = [to].into_iter().chain(sizes.iter().copied().cloned()).chain(stream.cloned()).collect();
+    Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
+}

@@ -1,0 +1,462 @@
+//! Host code: allocations, copies, fills, launches, and the order of streams.
+//!
+//! A shadow is allocated beside its memory. What is freed is freed by the reverse sweep, where it comes by the
+//! allocation. A copy becomes an addition in the other direction, a launch the launch of the kernel's reverse sweep.
+
+use std::collections::BTreeSet;
+
+use super::super::locals::{assign, declare};
+use super::Derived;
+use super::function::{Ctx, Pair};
+use super::launch::{self, Slots};
+use crate::analysis::{Object, carries_floats, uses_memory};
+use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
+use crate::index::Id;
+use crate::ir::walk;
+use crate::ir::{Block, Expr, ExprKind, Launch, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::rules::{RuntimeClass, runtime_class};
+use crate::source::Span;
+
+impl Ctx<'_> {
+    /// A call of the CUDA runtime.
+    pub(super) fn runtime(&mut self, stmt: &Stmt, call: &str, args: &[Expr], into: Option<&Place>) -> Pair {
+        let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        let Some(class) = runtime_class(call) else { return pair };
+        let out = &mut pair.reverse;
+        match (class, args) {
+            (RuntimeClass::Memory { zeros, free }, _) => {
+                let Some(into) = into else { return pair };
+                self.memory(stmt, into, args, zeros, free, &mut pair);
+            }
+            (RuntimeClass::Free, [pointer, ..]) => {
+                self.check_free(pointer, stmt.span);
+                pair.forward = went_well(into);
+            }
+            (RuntimeClass::Copy { bytes, kind, stream }, [to, from, ..]) => {
+                let (bytes, kind) = (args[bytes].clone(), args[kind].clone());
+                let tail = [vec![bytes.clone(), kind], optional(args, stream)].concat();
+                match self.copied(to, from, stmt.span) {
+                    Some((to, Some(from))) => {
+                        out.push(call_of("cotangent::add_copied", [vec![from, to], tail].concat()))
+                    }
+                    Some((to, None)) => {
+                        let rest = [vec![to, bytes], optional(args, stream)].concat();
+                        out.push(call_of("cotangent::clear", rest));
+                    }
+                    None => {}
+                }
+            }
+            (RuntimeClass::CopyRows { stream }, [to, to_pitch, from, from_pitch, width, height, kind, ..]) => {
+                let (to_pitch, from_pitch) = (to_pitch.clone(), from_pitch.clone());
+                let rows = vec![width.clone(), height.clone()];
+                match self.copied(to, from, stmt.span) {
+                    Some((to, Some(from))) => {
+                        let pointers = vec![from, from_pitch, to, to_pitch];
+                        let rest = [pointers, rows, vec![kind.clone()], optional(args, stream)].concat();
+                        out.push(call_of("cotangent::add_copied_rows", rest));
+                    }
+                    Some((to, None)) => {
+                        let rest = [vec![to, to_pitch], rows, optional(args, stream)].concat();
+                        out.push(call_of("cotangent::clear_rows", rest));
+                    }
+                    None => {}
+                }
+            }
+            (RuntimeClass::Fill { stream }, [to, _, bytes, ..]) => {
+                if let Some(shadow) = self.shadow_of_memory(to, stmt.span) {
+                    let rest = [vec![shadow, bytes.clone()], optional(args, stream)].concat();
+                    out.push(call_of("cotangent::clear", rest));
+                }
+            }
+            (RuntimeClass::Symbol, [to, from, ..]) => {
+                let is_active =
+                    |pointer: &Expr| self.objects.targets(pointer).iter().any(|object| self.activity.is_active(object));
+                if is_active(to) || is_active(from) {
+                    let message = format!("`{call}` moves active values to or from a variable outside functions");
+                    self.report(
+                        Diagnostic::new(CONSTANT_MEMORY, stmt.span, message, "no adjoint is handed in for it")
+                            .help("pass the values to the kernel as an argument"),
+                    );
+                }
+            }
+            (RuntimeClass::Create { destroy }, [target, ..]) => {
+                if let Some(handle) = address_of(target).filter(|handle| self.is_destroyed(handle)) {
+                    out.push(call_of(destroy, vec![Expr::load(handle)]));
+                }
+            }
+            (RuntimeClass::Destroy, [handle, ..]) => {
+                pair.forward = went_well(into);
+                if !matches!(&handle.kind, ExprKind::Load(place) if self.is_created(place)) {
+                    self.report_not_own(stmt.span, "ends a stream or an event that it did not make");
+                }
+            }
+            (RuntimeClass::Synchronize, _) => out.push(call_of(call, args.to_vec())),
+            // The other stream waits now, and this one is waited for.
+            (RuntimeClass::Record, [event, rest @ ..]) => {
+                let stream = rest.first().cloned().unwrap_or_else(null_stream);
+                let flags = Expr::new(ExprKind::Int(0), Type::UINT);
+                out.push(call_of("cudaStreamWaitEvent", vec![stream, event.clone(), flags]));
+            }
+            (RuntimeClass::WaitFor, [stream, event, ..]) => {
+                out.push(call_of("cudaEventRecord", vec![event.clone(), stream.clone()]));
+            }
+            (RuntimeClass::Allocate { .. }, _) => {
+                let message = "where the pointer to new memory goes is not known";
+                self.report(
+                    Diagnostic::new(UNKNOWN_POINTER, stmt.span, message, "no adjoint can be found for it")
+                        .help("allocate into a variable: `cudaMalloc(&p, bytes)`"),
+                );
+            }
+            _ => {}
+        }
+        pair
+    }
+
+    /// New memory, and its shadow.
+    fn memory(&mut self, stmt: &Stmt, into: &Place, args: &[Expr], zeros: &str, free: &str, pair: &mut Pair) {
+        let own = self.objects.targets(&Expr::load(into.clone()));
+        let is_freed = self.freed().iter().any(|object| own.contains(object));
+        if own.iter().any(|object| self.activity.is_active(object))
+            && let Some(shadow) = self.shadow(into)
+        {
+            let kind = StmtKind::Runtime { call: zeros.into(), args: args.to_vec(), into: Some(shadow.clone()) };
+            pair.forward.push(Stmt::new(kind).at(stmt.span));
+            if is_freed {
+                pair.reverse.push(call_of(free, vec![Expr::load(shadow)]));
+            }
+        }
+        if is_freed {
+            pair.reverse.push(call_of(free, vec![Expr::load(into.clone())]));
+        }
+    }
+
+    /// Everything that is freed somewhere in the function.
+    fn freed(&self) -> BTreeSet<Object> {
+        let mut found = BTreeSet::new();
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            if let StmtKind::Runtime { call, args, .. } = &stmt.kind
+                && runtime_class(call) == Some(RuntimeClass::Free)
+            {
+                args.iter().take(1).for_each(|pointer| found.extend(self.objects.targets(pointer)));
+            }
+        });
+        found
+    }
+
+    /// What is freed must have been allocated in the same block: there the reverse sweep frees it.
+    fn check_free(&mut self, pointer: &Expr, span: Span) {
+        let freed = self.objects.targets(pointer);
+        let is_allocation = |stmt: &Stmt| match &stmt.kind {
+            StmtKind::Runtime { call, into: Some(into), .. } => {
+                matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
+                    && self.objects.targets(&Expr::load(into.clone())).iter().any(|object| freed.contains(object))
+            }
+            _ => false,
+        };
+        let is_free = |stmt: &Stmt| stmt.span == span && matches!(stmt.kind, StmtKind::Runtime { .. });
+        let is_together =
+            blocks(&self.primal.body).iter().any(|block| block.iter().any(is_allocation) && block.iter().any(is_free));
+        if !is_together {
+            self.report_not_own(span, "frees memory that was not allocated in the same block");
+        }
+    }
+
+    fn report_not_own(&mut self, span: Span, what: &str) {
+        let message = format!("`{}` {what}", self.primal.name);
+        self.report(
+            Diagnostic::new(NO_DERIVATIVE, span, message, "the reverse sweep still needs it")
+                .help("leave that to the caller, or do both in one block of the function"),
+        );
+    }
+
+    fn is_destroyed(&self, handle: &Place) -> bool {
+        self.has_call(
+            RuntimeClass::Destroy,
+            &|arg| matches!(&arg.kind, ExprKind::Load(place) if place.kind == handle.kind),
+        )
+    }
+
+    fn is_created(&self, handle: &Place) -> bool {
+        let makes = |arg: &Expr| address_of(arg).is_some_and(|place| place.kind == handle.kind);
+        self.has_call(RuntimeClass::Create { destroy: "cudaStreamDestroy" }, &makes)
+            || self.has_call(RuntimeClass::Create { destroy: "cudaEventDestroy" }, &makes)
+    }
+
+    /// Whether some call of a class has a first argument of that kind.
+    fn has_call(&self, class: RuntimeClass, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
+        let mut found = false;
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            if let StmtKind::Runtime { call, args, .. } = &stmt.kind {
+                found |= runtime_class(call) == Some(class) && args.first().is_some_and(is_meant);
+            }
+        });
+        found
+    }
+
+    /// The adjoints of a copy's target and source; none if the target is constant.
+    fn copied(&mut self, to: &Expr, from: &Expr, span: Span) -> Option<(Expr, Option<Expr>)> {
+        let target = self.shadow_of_memory(to, span)?;
+        let source = self.shadow_of_memory(from, span);
+        Some((target, source))
+    }
+
+    /// A pointer to the adjoints of what a `void*` points to, if that is active, as a pointer to numbers.
+    fn shadow_of_memory(&mut self, pointer: &Expr, span: Span) -> Option<Expr> {
+        let pointer = typed(pointer);
+        if !self.objects.targets(pointer).iter().any(|object| self.activity.is_active(object)) {
+            return None;
+        }
+        let number = pointer.ty.pointee().and_then(|pointee| self.number_in(pointee));
+        let Some(number) = number else {
+            let message = "the type of the active values that are copied here is not known";
+            self.report(
+                Diagnostic::new(UNKNOWN_POINTER, span, message, "not a pointer to numbers of one type")
+                    .help("copy arrays of float or double, or of records that hold nothing else"),
+            );
+            return None;
+        };
+        let shadow = self.shadow_pointer(pointer)?;
+        Some(Expr::cast(shadow, Type::pointer(number)))
+    }
+
+    /// The floating type that all scalars of a type have.
+    fn number_in(&self, ty: &Type) -> Option<Type> {
+        match ty {
+            Type::Float(_) => Some(ty.clone()),
+            Type::Array(element, _) => self.number_in(element),
+            Type::Record(record) => {
+                let mut numbers = self.module.records[*record].fields.iter().map(|field| self.number_in(&field.ty));
+                let first = numbers.next()??;
+                numbers.all(|other| other.as_ref() == Some(&first)).then_some(first)
+            }
+            Type::Void | Type::Bool | Type::Int(_) | Type::Pointer(_) | Type::Opaque(_) => None,
+        }
+    }
+
+    /// A launch: the forward sweep runs the kernel, with a record if its reverse sweep needs one.
+    pub(super) fn launch(&mut self, stmt: &Stmt, launch: &Launch, later: &BTreeSet<Object>) -> Pair {
+        let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        let kernel = &self.module.functions[launch.kernel];
+        let params = kernel.params.clone();
+        let active: Vec<usize> =
+            (0..params.len()).filter(|position| self.is_active_argument(&launch.args[*position])).collect();
+        if active.is_empty() {
+            return pair;
+        }
+        self.check_overlap(stmt, launch, &active);
+        let wrt: Vec<LocalId> = active.iter().map(|position| params[*position]).collect();
+        let derived = match self.split_of_launch(launch, &params, &wrt, later) {
+            Ok(derived) => derived,
+            Err(found) => {
+                found.into_iter().for_each(|found| self.report(found));
+                return pair;
+            }
+        };
+        let record = self.launch_forward(stmt, launch, &derived, &mut pair.forward);
+        let stream = launch.stream.clone().unwrap_or_else(null_stream);
+        let mut args = launch.args.clone();
+        let (out, mut after) = (&mut pair.reverse, Block::new());
+        for position in active {
+            let arg = &launch.args[position];
+            if arg.ty.is_pointer() {
+                let Some(shadow) = self.shadow_pointer(arg) else { return pair };
+                let pointee = shadow.ty.pointee().cloned().unwrap_or(Type::Void);
+                args.push(super::calls::as_pointer(shadow, Type::pointer(pointee)));
+                continue;
+            }
+            args.push(self.adjoint_on_device(arg, &stream, out, &mut after));
+        }
+        args.extend(record.iter().map(|record| Expr::load(record.clone())));
+        let reverse = Launch { kernel: derived.function, args, ..launch.clone() };
+        out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
+        out.push(call_of("cotangent::check_launch", Vec::new()));
+        out.extend(after);
+        out.extend(record.map(|record| call_of("cotangent::release", vec![Expr::load(record), stream])));
+        pair
+    }
+
+    fn is_active_argument(&self, arg: &Expr) -> bool {
+        if arg.ty.is_pointer() || uses_memory(self.module, &arg.ty) {
+            return self.objects.reachable(arg).iter().any(|object| self.activity.is_active(object));
+        }
+        carries_floats(self.module, &arg.ty) && self.is_active_value(arg)
+    }
+
+    /// The kernel's two sweeps. Memory that its reverse sweep reads and that changes until then is recorded.
+    fn split_of_launch(
+        &mut self,
+        launch: &Launch,
+        params: &[LocalId],
+        wrt: &[LocalId],
+        later: &BTreeSet<Object>,
+    ) -> Result<Derived, Vec<Diagnostic>> {
+        let derived = self.pullbacks.request_split(self.module, launch.kernel, wrt, &[])?;
+        let changes = |position: &&usize| {
+            let reached = self.objects.reachable(&launch.args[**position]);
+            reached
+                .iter()
+                .any(|object| later.iter().any(|other| other.overlaps(object)) || self.is_unstable_memory(object))
+        };
+        let saved: Vec<LocalId> = derived.needed.iter().filter(changes).map(|position| params[*position]).collect();
+        if saved.is_empty() {
+            return Ok(derived);
+        }
+        self.pullbacks.request_split(self.module, launch.kernel, wrt, &saved)
+    }
+
+    /// Replaces the launch by one that records, if there is something to record.
+    fn launch_forward(
+        &mut self,
+        stmt: &Stmt,
+        launch: &Launch,
+        derived: &Derived,
+        forward: &mut Block,
+    ) -> Option<Place> {
+        let (augmented, slots, bytes) = (derived.augmented?, derived.slots?, derived.bytes?);
+        let params = self.pullbacks.output.functions[augmented].params.clone();
+        let record_param = params.get(launch.args.len())?;
+        let record_type = self.pullbacks.output.functions[augmented].locals[*record_param].ty.clone();
+        let stream = launch.stream.clone().unwrap_or_else(null_stream);
+        forward.clear();
+        let size = self.names.add(&mut self.function, "_bytes", Type::SIZE);
+        let record = self.names.add(&mut self.function, "_record", record_type.clone());
+        let (size, record) = (Place::local(size, Type::SIZE), Place::local(record, record_type));
+        let dim3 = launch::dim3(&mut self.pullbacks.output);
+        let extents = |extents: &[Expr; 3]| Expr::new(ExprKind::Construct(extents.to_vec()), dim3.clone());
+        let shared = launch.shared.clone().unwrap_or_else(|| Expr::new(ExprKind::Int(0), Type::SIZE));
+        let mut size_args = vec![extents(&launch.grid), extents(&launch.block), shared, stream.clone()];
+        size_args.extend(launch.args.iter().cloned());
+        forward.extend([declare(local_of(&size), None), declare(local_of(&record), None)]);
+        let count = StmtKind::Call { into: Some(size.clone()), function: bytes, args: size_args };
+        forward.insert(1, Stmt::new(count).at(stmt.span));
+        let args = vec![Expr::load(size)];
+        let memory = StmtKind::Runtime { call: "cotangent::device_memory".into(), args, into: Some(record.clone()) };
+        forward.push(Stmt::new(memory));
+        let mut args = launch.args.clone();
+        args.push(Expr::load(record.clone()));
+        let needed = matches!(slots, Slots::Stated(_)).then(|| {
+            let pointer = Type::pointer(Type::UINT);
+            let needed = self.names.add(&mut self.function, "_needed", pointer.clone());
+            Place::local(needed, pointer)
+        });
+        if let Some(needed) = &needed {
+            forward.push(declare(local_of(needed), None));
+            let size = Expr::new(ExprKind::SizeOf(Type::UINT), Type::SIZE);
+            let (call, into) = ("cotangent::device_zeros".into(), Some(needed.clone()));
+            forward.push(Stmt::new(StmtKind::Runtime { call, args: vec![size], into }));
+            args.push(Expr::load(needed.clone()));
+        }
+        let recording = Launch { kernel: augmented, args, ..launch.clone() };
+        forward.push(Stmt::new(StmtKind::Launch(Box::new(recording))).at(stmt.span));
+        if let (Some(needed), Slots::Stated(given)) = (needed, slots) {
+            let most = self.names.add(&mut self.function, "_most", Type::UINT);
+            let most = Place::local(most, Type::UINT);
+            forward.push(declare(local_of(&most), Some(Expr::new(ExprKind::Int(0), Type::UINT))));
+            let fetched = vec![Expr::address_of(most.clone()), Expr::load(needed.clone()), stream.clone()];
+            forward.push(call_of("cotangent::fetch", fetched));
+            forward.push(call_of("cotangent::release", vec![Expr::load(needed), stream]));
+            let given = Expr::new(ExprKind::Int(i128::from(given)), Type::UINT);
+            forward.push(call_of("cotangent::require_slots", vec![Expr::load(most), given]));
+        }
+        Some(record)
+    }
+
+    /// Device memory for the adjoint of an argument that is passed by value: zeros, and afterwards brought back.
+    fn adjoint_on_device(&mut self, arg: &Expr, stream: &Expr, out: &mut Block, after: &mut Block) -> Expr {
+        let pointer = Type::pointer(arg.ty.clone());
+        let on_device = self.names.add(&mut self.function, "_d_arg", pointer.clone());
+        let on_device = Place::local(on_device, pointer);
+        let size = Expr::new(ExprKind::SizeOf(arg.ty.clone()), Type::SIZE);
+        out.push(declare(local_of(&on_device), None));
+        let into = Some(on_device.clone());
+        out.push(Stmt::new(StmtKind::Runtime { call: "cotangent::device_zeros".into(), args: vec![size], into }));
+        let local = self.names.add(&mut self.function, "_d_sum", arg.ty.clone());
+        let sum = Place::local(local, arg.ty.clone());
+        after.push(declare(local, None));
+        let fetched = vec![Expr::address_of(sum.clone()), Expr::load(on_device.clone()), stream.clone()];
+        after.push(call_of("cotangent::fetch", fetched));
+        after.push(call_of("cotangent::release", vec![Expr::load(on_device.clone()), stream.clone()]));
+        self.adjoint_of_aggregate(arg, &sum, after);
+        Expr::load(on_device)
+    }
+
+    /// The derivative of a kernel takes its arrays to be apart.
+    fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch, active: &[usize]) {
+        for (position, arg) in launch.args.iter().enumerate() {
+            let reached = self.objects.reachable(arg);
+            for other in (0..position).filter(|other| active.contains(&position) || active.contains(other)) {
+                let meets = |object: &Object| reached.iter().any(|mine| mine.overlaps(object));
+                if self.objects.reachable(&launch.args[other]).iter().any(meets) {
+                    let kernel = &self.module.functions[launch.kernel];
+                    let name = |position: usize| kernel.local_name(kernel.params[position]).to_owned();
+                    let message = format!("`{}` and `{}` may be the same array", name(other), name(position));
+                    self.report(
+                        Diagnostic::new(
+                            NO_DERIVATIVE,
+                            stmt.span,
+                            message,
+                            "the kernel's derivative takes them to be apart",
+                        )
+                        .help("pass different arrays, by variables that are never assigned each other"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// What is left in the forward sweep of a call that comes later: its result.
+fn went_well(into: Option<&Place>) -> Block {
+    let success = |into: &Place| assign(into.clone(), Expr::cast(Expr::int(0), into.ty.clone()));
+    into.map(success).into_iter().collect()
+}
+
+fn local_of(place: &Place) -> LocalId {
+    match place.kind {
+        PlaceKind::Local(local) => local,
+        PlaceKind::Global(_) | PlaceKind::Element(..) | PlaceKind::Field(..) | PlaceKind::Index(..) => LocalId::new(0),
+    }
+}
+
+fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
+    Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
+}
+
+fn optional(args: &[Expr], position: Option<usize>) -> Vec<Expr> {
+    position.and_then(|position| args.get(position)).into_iter().cloned().collect()
+}
+
+fn null_stream() -> Expr {
+    Expr::new(ExprKind::Null, Type::pointer(Type::Opaque("CUstream_st".into())))
+}
+
+fn address_of(expr: &Expr) -> Option<Place> {
+    match &expr.kind {
+        ExprKind::AddressOf(place) => Some(place.clone()),
+        _ => None,
+    }
+}
+
+/// A pointer before it was made a `void*`.
+fn typed(pointer: &Expr) -> &Expr {
+    match &pointer.kind {
+        ExprKind::Cast(operand) if pointer.ty.pointee() == Some(&Type::Void) && operand.ty.is_pointer() => {
+            typed(operand)
+        }
+        _ => pointer,
+    }
+}
+
+/// The block and all blocks inside.
+fn blocks(block: &Block) -> Vec<&Block> {
+    let mut found = vec![block];
+    for stmt in block {
+        let _ = walk::stmt_parts(stmt, &mut |part| {
+            if let walk::Part::Block(inner) = part {
+                found.extend(blocks(inner));
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+    }
+    found
+}

@@ -1,0 +1,63 @@
+// What derivatives call on the host, for parsing: declarations of what include/cotangent/runtime.hpp defines. The library
+// headers that the definitions need would be most of what Clang reads.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace cotangent {
+
+void check(cudaError_t error, const char* call);
+void check_launch();
+
+template <class T>
+T* device_memory(size_t bytes);
+template <class T>
+T* device_zeros(size_t bytes);
+template <class T>
+T* managed_memory(size_t bytes);
+template <class T>
+T* managed_zeros(size_t bytes);
+template <class T>
+T* pinned_memory(size_t bytes);
+template <class T>
+T* pinned_zeros(size_t bytes);
+template <class T>
+T* host_memory(size_t bytes);
+template <class T>
+T* host_zeros(size_t bytes);
+template <class T>
+void free_device(T* memory);
+template <class T>
+void free_pinned(T* memory);
+template <class T>
+void free_host(T* memory);
+
+template <class T>
+void allocate(T** pointer, size_t bytes, cudaStream_t stream = nullptr);
+template <class T>
+void allocate_zeros(T** pointer, size_t bytes, cudaStream_t stream = nullptr);
+template <class T>
+void release(T* pointer, cudaStream_t stream = nullptr);
+template <class T>
+void fetch(T* value, T* on_device, cudaStream_t stream = nullptr);
+void require_slots(unsigned int needed, unsigned int given);
+
+template <class T>
+void add_copied(T* to, T* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+template <class T>
+void add_copied_rows(T* to, size_t to_pitch, T* from, size_t from_pitch, size_t width, size_t height,
+                     cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+template <class T>
+void clear(T* adjoints, size_t bytes, cudaStream_t stream = nullptr);
+template <class T>
+void clear_rows(T* adjoints, size_t pitch, size_t width, size_t height, cudaStream_t stream = nullptr);
+
+class Tape;
+template <class T>
+void push(Tape& tape, T value);
+template <class T>
+T pop(Tape& tape);
+
+class Tape {};
+
+}  // namespace cotangent
