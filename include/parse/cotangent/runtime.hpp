@@ -4,6 +4,10 @@
 
 #include <cuda_runtime.h>
 
+#ifndef COTANGENT_CHECK
+#define COTANGENT_CHECK(call) ::cotangent::check((call), #call)
+#endif
+
 namespace cotangent {
 
 void check(cudaError_t error, const char* call);
