@@ -1,7 +1,7 @@
 // The contraction of two tensors of rank 3 over any pair of dimensions, and its gradient with respect to both.
 //
 // A program as it is found: a kernel with a device function, a host function that allocates, copies, launches and frees.
-// The only lines about derivatives are the include and those of `gradients`.
+// The only lines about derivatives are the include and the request in `main`.
 #include <cotangent/cotangent.hpp>
 
 #include <cmath>
@@ -9,13 +9,13 @@
 #include <cstdlib>
 #include <vector>
 
-#define CHECK(call)                                                                  \
-  do {                                                                               \
-    cudaError_t error = (call);                                                      \
-    if (error != cudaSuccess) {                                                      \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(error)); \
-      std::exit(1);                                                                  \
-    }                                                                                \
+#define CHECK(call)                                                        \
+  do {                                                                     \
+    cudaError_t error = (call);                                            \
+    if (error != cudaSuccess) {                                            \
+      std::printf("line %d: %s\n", __LINE__, cudaGetErrorString(error));   \
+      std::exit(1);                                                        \
+    }                                                                      \
   } while (0)
 
 // The sizes of a tensor; the last index runs fastest.
@@ -93,36 +93,6 @@ void contract(const float* A, Shape a, int along_a, const float* B, Shape b, int
 
 using Tensor = std::vector<float>;
 
-// A copy on the device.
-float* on_device(const Tensor& tensor) {
-  float* copy;
-  CHECK(cudaMalloc(&copy, tensor.size() * sizeof(float)));
-  CHECK(cudaMemcpy(copy, tensor.data(), tensor.size() * sizeof(float), cudaMemcpyHostToDevice));
-  return copy;
-}
-
-// Takes a copy back and frees it.
-void to_host(float* copy, Tensor& tensor) {
-  CHECK(cudaMemcpy(tensor.data(), copy, tensor.size() * sizeof(float), cudaMemcpyDeviceToHost));
-  CHECK(cudaFree(copy));
-}
-
-// Adds to d_A and d_B how a number changes with A and B, where d_C says how it changes with C.
-void gradients(const Tensor& A, Shape a, int along_a, const Tensor& B, Shape b, int along_b, const Tensor& d_C,
-               Tensor& d_A, Tensor& d_B) {
-  Tensor C(d_C.size());
-  float *device_A = on_device(A), *device_B = on_device(B), *device_C = on_device(C);
-  float *device_d_A = on_device(d_A), *device_d_B = on_device(d_B), *device_d_C = on_device(d_C);
-
-  auto gradient = cotangent::gradient(contract_kernel, "A, B, C");
-  gradient.execute_kernel((C.size() + 127) / 128, 128, device_A, a, along_a, device_B, b, along_b, device_C,
-                          device_d_A, device_d_B, device_d_C);
-
-  to_host(device_d_A, d_A);
-  to_host(device_d_B, d_B);
-  for (float* array : {device_A, device_B, device_C, device_d_C}) CHECK(cudaFree(array));
-}
-
 // Numbers between -1 and 1, the same on every machine.
 Tensor random_tensor(int size, unsigned seed) {
   Tensor tensor(size);
@@ -147,6 +117,7 @@ void write(std::FILE* file, const Tensor& tensor) {
 // For every pair of dimensions: the gradient along random directions against the contraction of these directions, which is
 // the same number, because a contraction is linear in either tensor. With a file's name, all tensors are written to it.
 int main(int count, char** words) {
+  auto gradient = cotangent::gradient(contract, "A, B, C");
   std::FILE* file = count > 1 ? std::fopen(words[1], "w") : nullptr;
   const int sizes[3] = {3, 4, 5};
   double worst = 0;
@@ -160,19 +131,19 @@ int main(int count, char** words) {
       int size_c = size_of_contraction(a, along_a, b, along_b);
 
       Tensor A = random_tensor(size_of(a), 1), B = random_tensor(size_of(b), 2), C(size_c);
-      contract(A.data(), a, along_a, B.data(), b, along_b, C.data());
-      Tensor d_A(A.size()), d_B(B.size()), d_C = random_tensor(size_c, 3);
-      gradients(A, a, along_a, B, b, along_b, d_C, d_A, d_B);
+      // The gradient of the sum of all elements of C, each with a weight. The adjoint of C is used up, as C is overwritten.
+      Tensor d_A(A.size()), d_B(B.size()), weights = random_tensor(size_c, 3), d_C = weights;
+      gradient.execute(A.data(), a, along_a, B.data(), b, along_b, C.data(), d_A.data(), d_B.data(), d_C.data());
 
       Tensor direction_A = random_tensor(size_of(a), 4), direction_B = random_tensor(size_of(b), 5), change(size_c);
       contract(direction_A.data(), a, along_a, B.data(), b, along_b, change.data());
-      worst = std::fmax(worst, std::fabs(dot(d_A, direction_A) - dot(d_C, change)));
+      worst = std::fmax(worst, std::fabs(dot(d_A, direction_A) - dot(weights, change)));
       contract(A.data(), a, along_a, direction_B.data(), b, along_b, change.data());
-      worst = std::fmax(worst, std::fabs(dot(d_B, direction_B) - dot(d_C, change)));
+      worst = std::fmax(worst, std::fabs(dot(d_B, direction_B) - dot(weights, change)));
 
       if (file != nullptr) {
         std::fprintf(file, "%d %d %d %d %d %d %d %d\n", along_a, a.n0, a.n1, a.n2, along_b, b.n0, b.n1, b.n2);
-        for (const Tensor* tensor : {&A, &B, &C, &d_C, &d_A, &d_B}) write(file, *tensor);
+        for (const Tensor* tensor : {&A, &B, &C, &weights, &d_A, &d_B}) write(file, *tensor);
       }
     }
   }

@@ -17,7 +17,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::environment::Environment;
 use crate::error::DriverError;
-use crate::flags;
+use crate::flags::{self, ParseFlags};
 use crate::headers::Headers;
 use crate::program::{Failure, Input};
 use crate::requests::answered;
@@ -25,6 +25,7 @@ use crate::tools::Tools;
 
 use copies::Copies;
 use line::Line;
+use mentions::{ARCHITECTURE, HEADER};
 
 /// What to do with a command line.
 pub enum Plan {
@@ -45,26 +46,46 @@ pub struct Changed {
 /// Reads a command line, the compiler first, and answers the requests in its inputs.
 pub fn plan(environment: &Environment, words: &[impl AsRef<OsStr>], colour: bool) -> Result<Plan, Failure> {
     let words: Vec<String> = words.iter().map(|word| word.as_ref().to_string_lossy().into_owned()).collect();
-    // Nothing of this is needed, or may fail, for a line that does not use Cotangent.
-    plan_with(environment, &words, |file, words| {
+    plan_with(environment, &words, |line, file| {
+        // None of this is needed, or may fail, for a line that does not use Cotangent.
         let tools = Tools::find(environment.clone())?;
-        let flags = flags::read(words).map_err(DriverError::from)?;
-        answered(&tools, &Input { file, flags: &flags, cuda_path: None, colour })
+        let flags = flags::read(&line.flags_for_reading()).map_err(DriverError::from)?;
+        answer(&tools, line, &Input { file, flags: &flags, cuda_path: None, colour })
     })
 }
 
-/// As [`plan`]; `answer` gets an input that may have requests, and the flags to read it with.
+/// The answered text. One text serves all architectures, so all must read the same program.
+fn answer(tools: &Tools, line: &Line, input: &Input<'_>) -> Result<Option<String>, Failure> {
+    let text = answered(tools, input)?;
+    if text.is_none() || !line.mentions(input.file, ARCHITECTURE) {
+        return Ok(text);
+    }
+    if let Some(flag) = input.flags.unknown_arch() {
+        return Err(DriverError::ArchitectureUnknown { flag: flag.to_owned() }.into());
+    }
+    for arch in input.flags.archs.iter().skip(1) {
+        let flags = ParseFlags { archs: vec![*arch], ..input.flags.clone() };
+        if answered(tools, &Input { flags: &flags, ..input.clone() })? != text {
+            let file = input.file.to_path_buf();
+            return Err(DriverError::ArchitecturesDiffer { file, first: input.flags.arch(), other: *arch }.into());
+        }
+    }
+    Ok(text)
+}
+
+/// As [`plan`]; `answer` gets the inputs that may have requests.
 fn plan_with(
     environment: &Environment,
     words: &[String],
-    answer: impl Fn(&Path, &[String]) -> Result<Option<String>, Failure>,
+    answer: impl Fn(&Line, &Path) -> Result<Option<String>, Failure>,
 ) -> Result<Plan, Failure> {
     let line = Line::read(environment, words);
     let mut copies = Copies::new()?;
-    for at in line.inputs.iter().copied().filter(|at| line.mentions_cotangent(*at)) {
-        let file = line.path(at);
-        if let Some(text) = answer(&file, &line.flags_for_reading())? {
-            copies.write(at, file, &text)?;
+    for at in &line.inputs {
+        let file = line.path(*at);
+        let text = if line.mentions(&file, HEADER) { answer(&line, &file)? } else { None };
+        if let Some(text) = text {
+            copies.write(*at, file, &text)?;
         }
     }
     if copies.all.is_empty() {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::copies::Copies;
-use super::mentions::mentions_cotangent;
+use super::mentions::mentions;
 use crate::environment::Environment;
 use crate::flags::{Kind, Part, parts};
 
@@ -47,12 +47,12 @@ impl Line {
         PathBuf::from(&self.words[at])
     }
 
-    /// Whether an input may ask for gradients.
-    pub(super) fn mentions_cotangent(&self, at: usize) -> bool {
+    /// Whether an input, or a header that it includes, has this word.
+    pub(super) fn mentions(&self, file: &Path, word: &str) -> bool {
         let parts = parts(&self.words);
         let folders = parts.iter().filter_map(|part| value_of(part, FOLDERS));
         let folders: Vec<PathBuf> = folders.flat_map(|list| list.split(',').map(PathBuf::from)).collect();
-        mentions_cotangent(&self.path(at), &folders)
+        mentions(file, &folders, word)
     }
 
     /// The flags that say how the inputs are to be read; not those about products, which are the compiler's own matter.

@@ -1,26 +1,31 @@
-//! The cheap test whether a file may ask for gradients: whether it, or a header of the user's that it includes, names
-//! Cotangent's header. Nothing is preprocessed, so a header under `#if 0` counts too; only the answer "no" must be
-//! right, because then nothing else looks at the file.
+//! Cheap tests on the text of a file and the user's headers that it includes: whether it may ask for gradients, whether it
+//! may read differently for another architecture. Nothing is preprocessed, so text under `#if 0` counts too; only the
+//! answer "no" must be right, because then nothing else looks.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The header without which there is no request.
-const HEADER: &str = "cotangent/cotangent.hpp";
+pub(super) const HEADER: &str = "cotangent/cotangent.hpp";
 
-/// Whether the header is reached from this file, through headers found beside their includers or in `folders`.
-pub(super) fn mentions_cotangent(file: &Path, folders: &[PathBuf]) -> bool {
+/// What device code asks for its architecture.
+pub(super) const ARCHITECTURE: &str = "__CUDA_ARCH";
+
+/// Whether a word is in this file, or in headers found beside their includers or in `folders`.
+pub(super) fn mentions(file: &Path, folders: &[PathBuf], word: &str) -> bool {
     let mut seen = HashSet::new();
     let mut pending = vec![file.to_path_buf()];
     while let Some(path) = pending.pop() {
         // What cannot be read is the compiler's to complain about.
         let Ok(bytes) = std::fs::read(&path) else { continue };
         let text = String::from_utf8_lossy(&bytes);
+        if text.contains(word) {
+            return true;
+        }
         for included in text.lines().filter_map(included) {
             match included {
                 // A macro that holds a name: it may be any.
                 None => return true,
-                Some(HEADER) => return true,
                 Some(name) => {
                     let beside = path.parent().map(Path::to_path_buf);
                     let found =
@@ -77,9 +82,9 @@ mod tests {
         write("include/deep/b.h", "#include \"a.h\"\n#include <deep/c.h>\n");
         let main = write("main.cu", "#include <deep/a.h>\n");
         let folders = [folder.path().join("include")];
-        assert!(!mentions_cotangent(&main, &folders));
+        assert!(!mentions(&main, &folders, HEADER));
         write("include/deep/c.h", "#include <cotangent/cotangent.hpp>\n");
-        assert!(mentions_cotangent(&main, &folders));
-        assert!(!mentions_cotangent(&main, &[]));
+        assert!(mentions(&main, &folders, HEADER));
+        assert!(!mentions(&main, &[], HEADER));
     }
 }

@@ -49,7 +49,7 @@ impl Project {
             .chain(words.iter().copied())
             .map(str::to_owned)
             .collect();
-        let answer = |file: &Path, _: &[String]| {
+        let answer = |_: &Line, file: &Path| {
             let text = fs::read_to_string(file).unwrap().replace("REQUEST", statement);
             let text = text.replace("#include <cotangent/cotangent.hpp>", "");
             Ok(Some(format!("#line 1 \"{}\"\n{text}", file.display())))
@@ -110,7 +110,7 @@ fn inputs_that_do_not_use_cotangent_are_not_even_read() {
     let project = Project::new();
     project.write("plain.cu", "#include \"source/beside.h\"\n// cotangent::gradient\n");
     let words = [project.nvcc.clone(), "--frobnicate".into(), "-c".into(), project.path("plain.cu")];
-    let plan = plan_with(&Environment::default(), &words, |file, _| panic!("{} was read", file.display()));
+    let plan = plan_with(&Environment::default(), &words, |_, file| panic!("{} was read", file.display()));
     assert!(matches!(plan, Ok(Plan::Untouched)));
 }
 
@@ -120,4 +120,29 @@ fn a_flag_that_is_not_known_is_an_error_where_it_matters() {
     let words = ["nvcc", "--frobnicate", "-c", &project.path("source/my main.cu")];
     let error = plan(&project.environment, &words, false).err().unwrap();
     assert!(error.to_string().contains("unknown compiler flag `--frobnicate`"), "{error}");
+}
+
+const DEPENDS: &str = "#include <cotangent/cotangent.hpp>
+__global__ void scale(float* x) {
+#if __CUDA_ARCH__ >= 900 && defined(SPECIAL)
+  x[threadIdx.x] *= 3.0f;
+#else
+  x[threadIdx.x] *= 2.0f;
+#endif
+}
+void ask(float* x, float* d) { cotangent::gradient(scale).execute_kernel(1, 32, x, d); }
+";
+
+#[test]
+fn architectures_that_read_different_programs_are_refused() {
+    let project = Project::new();
+    project.write("main.cu", DEPENDS);
+    let main = project.path("main.cu");
+    let both = ["nvcc", "-gencode", "arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90", "-c", &main];
+    let answer = |words: &[&str]| plan(&project.environment, words, false).map_err(|error| error.to_string());
+    assert!(matches!(answer(&both), Ok(Plan::Changed(_))));
+    let error = answer(&[&both[..], &["-DSPECIAL"]].concat()).err().unwrap();
+    assert!(error.contains("main.cu is another program for sm_90 than for sm_80"), "{error}");
+    let error = answer(&["nvcc", "-arch=all", "-c", &main]).err().unwrap();
+    assert!(error.contains("`-arch=all` does not say for which architectures"), "{error}");
 }

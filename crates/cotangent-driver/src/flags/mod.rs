@@ -35,7 +35,14 @@ impl ParseFlags {
     pub fn arch(&self) -> Arch {
         self.archs.first().copied().unwrap_or(Arch::new(80))
     }
+
+    /// A flag that asks for architectures without naming them, such as `-arch=native`.
+    pub(crate) fn unknown_arch(&self) -> Option<&str> {
+        self.notes.iter().find(|note| note.note == UNKNOWN_ARCH).map(|note| note.flag.as_str())
+    }
 }
+
+const UNKNOWN_ARCH: &str = "The device code is read as for sm_80; name an architecture to choose another.";
 
 /// A GPU architecture: `sm_80`, `sm_90a`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,8 +234,7 @@ fn translate(translation: Translation, word: &str, value: &str, flags: &mut Pars
         Translation::Architecture => match (Arch::from_word(value), value) {
             (Some(arch), _) => add_arch(arch, flags),
             (None, "native" | "all" | "all-major") => {
-                let note = "The device code is read as for sm_80; name an architecture to choose another.";
-                flags.notes.push(FlagNote { flag: word.to_owned(), note });
+                flags.notes.push(FlagNote { flag: word.to_owned(), note: UNKNOWN_ARCH });
             }
             (None, _) => return bad_value("an architecture such as sm_80 or compute_90"),
         },

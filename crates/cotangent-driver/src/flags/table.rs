@@ -212,5 +212,5 @@ pub(super) const FLAGS: &[Flag] = &[
     ignore(Nothing, &["-rdynamic"], NO_PRODUCT),
     leave(Value, &["--cuda-path"], "Give it to Cotangent, before `--`: cotangent print --cuda-path DIR …"),
     leave(Value, &["-Xclang", "-Xcuda-ptxas", "-Xcuda-fatbinary"], "Cotangent itself tells Clang what to do."),
-    leave(Nothing, &["--cuda-device-only", "--cuda-host-only", "-nocudalib", "--no-cuda-version-check"], "Cotangent itself tells Clang what to do."),
+    leave(Nothing, &["-S", "-emit-llvm", "--cuda-device-only", "--cuda-host-only", "-nocudalib", "--no-cuda-version-check"], "Cotangent itself tells Clang what to do."),
 ];
