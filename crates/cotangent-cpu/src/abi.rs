@@ -7,7 +7,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Raised with every change of layout or meaning.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// The largest dynamic shared memory of a block.
 pub const MAX_DYNAMIC_SHARED: usize = 232_448;
@@ -131,6 +131,8 @@ pub struct Api {
     pub event_synchronize: unsafe extern "C" fn(*mut c_void) -> i32,
     pub event_elapsed: unsafe extern "C" fn(*mut f32, *mut c_void, *mut c_void) -> i32,
     pub device_synchronize: extern "C" fn() -> i32,
+    pub stream_wait: unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32,
+    pub on_stream: extern "C" fn(*mut c_void),
     pub function_shared_limit: extern "C" fn(*const c_void, i32) -> i32,
 
     pub peek_error: extern "C" fn() -> i32,
@@ -201,6 +203,8 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             event_synchronize,
             event_elapsed,
             device_synchronize,
+            stream_wait,
+            on_stream,
             function_shared_limit,
             peek_error,
             take_error,

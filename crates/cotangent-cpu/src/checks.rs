@@ -122,6 +122,11 @@ impl Checks {
         self.checker.symbol(address, bytes, name, space);
     }
 
+    /// The checker, for what streams and events do.
+    pub(crate) fn order(&mut self) -> &mut Checker {
+        &mut self.checker
+    }
+
     /// One side of a copy or fill; whether it may be made.
     pub(crate) fn transfer(&mut self, address: usize, bytes: usize, device: bool, writes: bool, site: Site) -> bool {
         let site = self.site(site);
@@ -181,7 +186,9 @@ impl LaunchChecks {
         let checks = guard.as_mut()?;
         let site = checks.site(launch.site);
         let extents = |dim: Dim| [dim.x, dim.y, dim.z];
-        checks.checker.begin_launch(&kernel_name(launch.function), extents(launch.grid), extents(launch.block), site);
+        let (grid, block) = (extents(launch.grid), extents(launch.block));
+        let stream = launch.stream as usize;
+        checks.checker.begin_launch_in(stream, &kernel_name(launch.function), grid, block, site);
         Some(LaunchChecks { guard })
     }
 

@@ -3,11 +3,13 @@
 //! Work is done when it is submitted, so a stream is only a name that has to be valid, and an event
 //! is the time at which it was recorded.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use crate::checks;
 use crate::error::{self, CudaError};
 
 /// What a handle stands for.
@@ -63,6 +65,7 @@ fn event_time(event: *mut c_void) -> Result<Option<Instant>, CudaError> {
 }
 
 pub(crate) unsafe extern "C" fn stream_create(stream: *mut *mut c_void) -> i32 {
+    checks::with(|checks| checks.order().stream_created());
     create(stream, Handle::Stream)
 }
 
@@ -75,7 +78,39 @@ pub(crate) unsafe extern "C" fn stream_destroy(stream: *mut c_void) -> i32 {
 }
 
 pub(crate) unsafe extern "C" fn stream_synchronize(stream: *mut c_void) -> i32 {
-    error::guarded(|| stream_exists(stream))
+    error::guarded(|| {
+        stream_exists(stream)?;
+        checks::with(|checks| checks.order().stream_synchronized(stream as usize));
+        Ok(())
+    })
+}
+
+/// What comes next in the stream waits for the event.
+pub(crate) unsafe extern "C" fn stream_wait(stream: *mut c_void, event: *mut c_void) -> i32 {
+    error::guarded(|| {
+        stream_exists(stream)?;
+        event_time(event)?;
+        checks::with(|checks| checks.order().stream_waits(stream as usize, event as usize));
+        Ok(())
+    })
+}
+
+thread_local! {
+    /// The stream of the next copy or fill, if it is an asynchronous one.
+    static NEXT_STREAM: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// The next copy or fill is asked for in this stream, and the host does not wait for it.
+pub(crate) extern "C" fn on_stream(stream: *mut c_void) {
+    NEXT_STREAM.set(Some(stream as usize));
+}
+
+/// The stream of the copy or fill that begins, and whether the host waits for it.
+pub(crate) fn take_stream() -> (usize, bool) {
+    match NEXT_STREAM.take() {
+        Some(stream) => (stream, false),
+        None => (0, true),
+    }
 }
 
 pub(crate) unsafe extern "C" fn event_create(event: *mut *mut c_void) -> i32 {
@@ -95,12 +130,17 @@ pub(crate) unsafe extern "C" fn event_record(event: *mut c_void, stream: *mut c_
         event_time(event)?;
         stream_exists(stream)?;
         with_handles(|all| all.insert(event as usize, Handle::Event(Some(Instant::now()))));
+        checks::with(|checks| checks.order().event_recorded(event as usize, stream as usize));
         Ok(())
     })
 }
 
 pub(crate) unsafe extern "C" fn event_synchronize(event: *mut c_void) -> i32 {
-    error::guarded(|| event_time(event).map(|_| ()))
+    error::guarded(|| {
+        event_time(event)?;
+        checks::with(|checks| checks.order().event_synchronized(event as usize));
+        Ok(())
+    })
 }
 
 pub(crate) unsafe extern "C" fn event_elapsed(milliseconds: *mut f32, start: *mut c_void, stop: *mut c_void) -> i32 {
@@ -115,5 +155,8 @@ pub(crate) unsafe extern "C" fn event_elapsed(milliseconds: *mut f32, start: *mu
 }
 
 pub(crate) extern "C" fn device_synchronize() -> i32 {
-    error::guarded(|| Ok(()))
+    error::guarded(|| {
+        checks::with(|checks| checks.order().device_synchronized());
+        Ok(())
+    })
 }

@@ -12,7 +12,7 @@ use crate::abi::{Memory, Pointer, SPACE_CONSTANT, SPACE_MANAGED, Site};
 use crate::check::Space;
 use crate::error::{self, CudaError};
 use crate::runtime::runtime;
-use crate::{arena, checks};
+use crate::{arena, checks, event};
 
 /// Alignment of allocations, as CUDA promises.
 const ALIGNMENT: usize = 256;
@@ -131,6 +131,8 @@ pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, site:
             all.remove(&(pointer as usize));
             Some(bytes)
         });
+        // Freeing waits for the device.
+        checks::with(|checks| checks.order().device_synchronized());
         // A checked run says more about a pointer that cannot be freed.
         checks::with(|checks| checks.free(pointer as usize, site));
         give_back(pointer.cast(), bytes.ok_or(CudaError::INVALID_VALUE)?);
@@ -152,6 +154,13 @@ fn side((address, bytes): (*const c_void, usize), device: bool) -> Result<(), Cu
             };
             if fits && right_side { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
         }
+    }
+}
+
+/// A copy that is not asynchronous: the host goes on when the default stream has come so far.
+fn host_waits(is_waited_for: bool) {
+    if is_waited_for {
+        checks::with(|checks| checks.order().stream_synchronized(0));
     }
 }
 
@@ -190,10 +199,13 @@ fn check_copy(
 pub(crate) unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, bytes: u64, kind: u32, site: Site) -> i32 {
     error::guarded(|| {
         let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
+        let (stream, is_waited_for) = event::take_stream();
         if bytes == 0 {
             return Ok(());
         }
+        checks::with(|checks| checks.order().begin_transfer(stream));
         check_copy((to, bytes), (from, bytes), kind, site)?;
+        host_waits(is_waited_for);
         // SAFETY: both sides were checked as far as the runtime knows them; overlap is allowed.
         unsafe { std::ptr::copy(from.cast::<u8>(), to.cast::<u8>(), bytes) };
         Ok(())
@@ -211,6 +223,7 @@ pub(crate) unsafe extern "C" fn copy_2d(
     site: Site,
 ) -> i32 {
     error::guarded(|| {
+        let (stream, is_waited_for) = event::take_stream();
         if width > to_pitch || width > from_pitch {
             return Err(CudaError(12));
         }
@@ -218,7 +231,9 @@ pub(crate) unsafe extern "C" fn copy_2d(
             return Ok(());
         }
         let extent = |pitch: u64| (pitch * (height - 1) + width) as usize;
+        checks::with(|checks| checks.order().begin_transfer(stream));
         check_copy((to, extent(to_pitch)), (from, extent(from_pitch)), kind, site)?;
+        host_waits(is_waited_for);
         for row in 0..height as usize {
             // SAFETY: as in `copy`.
             unsafe {
@@ -232,9 +247,12 @@ pub(crate) unsafe extern "C" fn copy_2d(
 
 pub(crate) unsafe extern "C" fn fill(to: *mut c_void, value: i32, bytes: u64, site: Site) -> i32 {
     error::guarded(|| {
+        // A fill of device memory is not waited for in any case.
+        let (stream, _) = event::take_stream();
         if bytes == 0 {
             return Ok(());
         }
+        checks::with(|checks| checks.order().begin_transfer(stream));
         let allowed = checks::with(|checks| checks.transfer(to as usize, bytes as usize, true, true, site));
         if allowed == Some(false) {
             return Err(CudaError::INVALID_VALUE);

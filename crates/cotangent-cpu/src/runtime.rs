@@ -85,6 +85,8 @@ fn table() -> Api {
         event_synchronize: event::event_synchronize,
         event_elapsed: event::event_elapsed,
         device_synchronize: event::device_synchronize,
+        stream_wait: event::stream_wait,
+        on_stream: event::on_stream,
         function_shared_limit: launch::function_shared_limit,
         peek_error: error::peek_error,
         take_error: error::take_error,

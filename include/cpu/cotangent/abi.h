@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COTANGENT_ABI_VERSION 1u
+#define COTANGENT_ABI_VERSION 2u
 
 // The largest dynamic shared memory of a block, in bytes (that of compute capability 9.0).
 #define COTANGENT_MAX_DYNAMIC_SHARED 232448
@@ -145,6 +145,9 @@ struct CotangentApi {
   int32_t (*event_synchronize)(void* event);
   int32_t (*event_elapsed)(float* milliseconds, void* start, void* stop);
   int32_t (*device_synchronize)();
+  int32_t (*stream_wait)(void* stream, void* event);
+  // The next copy or fill of this thread is asked for in this stream, and the host does not wait for it.
+  void (*on_stream)(void* stream);
   int32_t (*function_shared_limit)(const void* function, int32_t bytes);
 
   // The last error of the calling host thread; `take` resets it unless it is sticky.

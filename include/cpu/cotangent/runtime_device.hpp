@@ -41,8 +41,7 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, 
   return ::cotangent::error(::cotangent::api->event_elapsed(milliseconds, start, end));
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int = 0) {
-  const cudaError_t known = cudaEventSynchronize(event);
-  return known == cudaSuccess ? cudaStreamSynchronize(stream) : known;
+  return ::cotangent::error(::cotangent::api->stream_wait(stream, event));
 }
 inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data) {
   const cudaError_t known = cudaStreamSynchronize(stream);

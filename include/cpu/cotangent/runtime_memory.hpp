@@ -95,8 +95,9 @@ inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, c
 inline cudaError_t cudaMemset(void* to, int byte, size_t size, CotangentSite site = ::cotangent::here()) {
   return ::cotangent::error(::cotangent::api->fill(to, byte, size, site));
 }
-inline cudaError_t cudaMemsetAsync(void* to, int byte, size_t size, cudaStream_t = 0,
+inline cudaError_t cudaMemsetAsync(void* to, int byte, size_t size, cudaStream_t stream = 0,
                                    CotangentSite site = ::cotangent::here()) {
+  ::cotangent::api->on_stream(stream);
   return cudaMemset(to, byte, size, site);
 }
 inline cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, size_t height,
@@ -117,7 +118,8 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcp
   return ::cotangent::error(::cotangent::api->copy(to, from, size, kind, site));
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
-                                   cudaStream_t = 0, CotangentSite site = ::cotangent::here()) {
+                                   cudaStream_t stream = 0, CotangentSite site = ::cotangent::here()) {
+  ::cotangent::api->on_stream(stream);
   return cudaMemcpy(to, from, size, kind, site);
 }
 inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
@@ -126,8 +128,9 @@ inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, siz
       ::cotangent::api->copy_2d(to, to_pitch, from, from_pitch, width, height, kind, site));
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                                     size_t height, cudaMemcpyKind kind, cudaStream_t = 0,
+                                     size_t height, cudaMemcpyKind kind, cudaStream_t stream = 0,
                                      CotangentSite site = ::cotangent::here()) {
+  ::cotangent::api->on_stream(stream);
   return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind, site);
 }
 inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t size,
@@ -160,8 +163,9 @@ cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t size, s
 }
 template <class T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t size, size_t offset = 0,
-                                    cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = 0,
+                                    cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0,
                                     CotangentSite site = ::cotangent::here()) {
+  ::cotangent::api->on_stream(stream);
   return cudaMemcpyToSymbol(symbol, from, size, offset, kind, site);
 }
 template <class T>
@@ -172,8 +176,9 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t size, size_t 
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t size, size_t offset = 0,
-                                      cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t = 0,
+                                      cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0,
                                       CotangentSite site = ::cotangent::here()) {
+  ::cotangent::api->on_stream(stream);
   return cudaMemcpyFromSymbol(to, symbol, size, offset, kind, site);
 }
 template <class T>

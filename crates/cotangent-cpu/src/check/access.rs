@@ -63,7 +63,13 @@ impl Checker {
             Side::Device => {
                 let range = access.range();
                 match self.memory.find(access.address) {
-                    Some(id) if self.is_usable_by_device(id, &range) => Verdict::Continue,
+                    Some(id) if self.is_usable_by_device(id, &range) => {
+                        if self.streams.is_used() {
+                            let site = self.sites.memo(access.site).id;
+                            self.check_races(0, &access, id, site);
+                        }
+                        Verdict::Continue
+                    }
                     _ => self.invalid(Actor::Host, &access),
                 }
             }
@@ -109,11 +115,12 @@ impl Checker {
 
     #[inline]
     fn check_races(&mut self, thread: u32, access: &Access, id: RegionId, site: SiteId) {
-        let mut now = self.launch.now(thread);
+        let mut now = self.launch.now(&self.streams, thread);
         let (region, shadow_bytes) = self.memory.region_mut(id);
         if region.is_shared() {
             // What other blocks did at these addresses was in their own shared memory.
             now.first_of_launch = now.first_of_block;
+            now.first_unordered = now.first_of_block;
         }
         let start = access.address - region.origin();
         let mut found = None;

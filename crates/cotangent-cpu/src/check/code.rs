@@ -31,6 +31,8 @@ pub enum Code {
     BlockRace,
     /// One block reads what another block of the same launch writes.
     BlockRead,
+    /// Launches or copies in different streams touch the same memory, unordered, and one writes.
+    StreamRace,
     /// Live threads of a block wait at different barriers.
     DivergentBarrier,
     /// Threads wait for others that never arrive.
@@ -72,7 +74,7 @@ const fn note(code: Code, name: &'static str, title: &'static str, help: &'stati
 }
 
 /// All checks, in the order of [`Code`]'s variants.
-pub static TABLE: [Entry; 17] = [
+pub static TABLE: [Entry; 18] = [
     error(
         Code::OutOfBounds,
         "X0101",
@@ -156,6 +158,12 @@ pub static TABLE: [Entry; 17] = [
         "X0205",
         "a block reads what another block of the same launch writes",
         "blocks of a launch run in any order: write in one launch and read in the next",
+    ),
+    error(
+        Code::StreamRace,
+        "X0206",
+        "race between streams",
+        "let one stream wait for the other with an event, or let the host wait in between",
     ),
     error(
         Code::DivergentBarrier,

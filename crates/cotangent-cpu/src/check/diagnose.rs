@@ -24,7 +24,7 @@ impl Checker {
             self.invalid_near(access, event, id);
         } else {
             let message = match actor {
-                Actor::Host => "host pointer where a device pointer is needed",
+                Actor::Host | Actor::Earlier => "host pointer where a device pointer is needed",
                 Actor::Thread { .. } => "kernel uses a pointer that is no device memory",
             };
             let message = format!("{message}, address {:#x}", access.address);
@@ -91,6 +91,7 @@ impl Checker {
         let region = self.memory.region(id);
         let reads = access.kind == AccessKind::Read || conflict.kind == AccessKind::Read;
         let (code, remark) = match conflict.relation {
+            Relation::OtherStream => (Code::StreamRace, "no event and no waiting host in between"),
             Relation::OtherBlock if reads => (Code::BlockRead, "in the same launch"),
             Relation::OtherBlock => (Code::BlockRace, "in the same launch"),
             Relation::SameBlock | Relation::SameWarp if region.is_shared() => {
@@ -101,7 +102,13 @@ impl Checker {
         let earlier = Event {
             site: self.sites.site(conflict.site),
             what: kind_name(conflict.kind).to_owned(),
-            actor: self.launch.actor_at(conflict.segment, conflict.thread),
+            actor: match conflict.relation {
+                // Which of them it was in another launch is not remembered.
+                Relation::OtherStream => Actor::Earlier,
+                Relation::SameWarp | Relation::SameBlock | Relation::OtherBlock => {
+                    self.launch.actor_at(conflict.segment, conflict.thread)
+                }
+            },
             remark: if conflict.site_is_exact { String::new() } else { SITE_OF_WARP.to_owned() },
         };
         let later = Event {
@@ -176,7 +183,7 @@ const SITE_OF_WARP: &str = "or by another line of this warp that accesses the sa
 fn no_order(relation: Relation) -> &'static str {
     match relation {
         Relation::SameWarp => "no barrier and no __syncwarp in between",
-        Relation::SameBlock | Relation::OtherBlock => "no barrier in between",
+        Relation::SameBlock | Relation::OtherBlock | Relation::OtherStream => "no barrier in between",
     }
 }
 

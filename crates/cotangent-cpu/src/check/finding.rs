@@ -45,6 +45,8 @@ pub struct Event {
 pub enum Actor {
     Host,
     Thread { block: [u32; 3], thread: [u32; 3] },
+    /// A launch, copy or fill that was asked for before the present one.
+    Earlier,
 }
 
 /// Which memory a finding is about.

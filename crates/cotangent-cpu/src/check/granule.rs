@@ -60,6 +60,8 @@ pub(super) enum Relation {
     SameWarp,
     SameBlock,
     OtherBlock,
+    /// Of different launches or copies, in streams that do not wait for each other.
+    OtherStream,
 }
 
 const EPOCH_MASK: u32 = (1 << 24) - 1;
@@ -72,11 +74,12 @@ impl Granule {
     #[inline]
     pub(super) fn access(&mut self, kind: AccessKind, now: &Now<'_>, site: SiteId) -> Option<Conflict> {
         let mine = Stamp::new(kind, now, site);
-        let first = &mut self.slots[0];
-        if !first.is_live(now) {
-            *first = mine;
-            return None;
+        if !self.slots[0].is_live(now) {
+            let conflict = if now.first_unordered < now.first_of_launch { self.conflict(kind, now) } else { None };
+            self.slots[0] = mine;
+            return conflict;
         }
+        let first = &mut self.slots[0];
         if first.is_of_same_thread_and_epoch(&mine) && !self.slots[1].is_live(now) {
             let first = &mut self.slots[0];
             if first.kind() == kind || first.kind() == AccessKind::Write {
@@ -136,9 +139,14 @@ impl Granule {
     fn conflict(&self, kind: AccessKind, now: &Now<'_>) -> Option<Conflict> {
         let mut found: Option<Conflict> = None;
         for stamp in &self.slots {
+            if stamp.is_concurrent(now) && kinds_conflict(kind, stamp.kind()) {
+                found = found.or_else(|| Some(stamp.in_conflict(stamp.lanes, Relation::OtherStream)));
+            }
             if stamp.is_live(now) && kinds_conflict(kind, stamp.kind()) {
                 let conflict = stamp.unordered(now);
-                if conflict.is_some() && found.is_none_or(|found| found.relation == Relation::OtherBlock) {
+                if conflict.is_some()
+                    && found.is_none_or(|found| matches!(found.relation, Relation::OtherBlock | Relation::OtherStream))
+                {
                     found = conflict;
                 }
             }
@@ -273,13 +281,22 @@ impl Stamp {
             let (warp, lane) = (now.warp as usize, now.lane as usize);
             (now.clocks.unordered(now.segment, warp, lane, self.lanes, epoch), Relation::SameWarp)
         };
-        (lanes != 0).then(|| Conflict {
+        (lanes != 0).then(|| self.in_conflict(lanes, relation))
+    }
+
+    /// Whether the record is of an earlier launch or copy without an order to this one.
+    fn is_concurrent(&self, now: &Now<'_>) -> bool {
+        (now.first_unordered..now.first_of_launch).contains(&self.segment) && now.streams.is_unordered(self.segment)
+    }
+
+    fn in_conflict(&self, lanes: u32, relation: Relation) -> Conflict {
+        Conflict {
             segment: self.segment,
             thread: self.warp() * 32 + lanes.trailing_zeros(),
             kind: self.kind(),
             site: self.site,
             site_is_exact: self.moment & INEXACT == 0,
             relation,
-        })
+        }
     }
 }

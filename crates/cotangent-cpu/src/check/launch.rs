@@ -3,7 +3,7 @@
 //! A *segment* is the part of a block's run between two barriers. Segments are numbered through the whole run of
 //! the program, so one number says which launch, which block and which phase an access belongs to:
 //!
-//! - before the launch's first segment: an earlier launch, which is ordered before;
+//! - before the launch's first segment: an earlier launch, which is ordered before unless `streams` says otherwise;
 //! - before the block's first segment: another block of this launch, which is not ordered;
 //! - before the present segment: an earlier phase of this block, which is ordered before;
 //! - the present segment: the clocks of the warp decide.
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::clocks::{Clocks, LANES};
 use super::finding::{Actor, LaunchInfo};
+use super::streams::Streams;
 
 /// The launch that runs, or the last one that ran.
 pub(super) struct Launch {
@@ -21,6 +22,7 @@ pub(super) struct Launch {
     segment: u32,
     first_of_launch: u32,
     first_of_block: u32,
+    first_unordered: u32,
     pub(super) clocks: Clocks,
 }
 
@@ -30,6 +32,9 @@ pub(super) struct Now<'a> {
     pub(super) segment: u32,
     pub(super) first_of_launch: u32,
     pub(super) first_of_block: u32,
+    /// The first segment of an earlier operation without an order to this one; the launch's first if there is none.
+    pub(super) first_unordered: u32,
+    pub(super) streams: &'a Streams,
     pub(super) warp: u32,
     pub(super) lane: u32,
     pub(super) epoch: u32,
@@ -44,6 +49,7 @@ impl Launch {
             segment: 0,
             first_of_launch: 1,
             first_of_block: 1,
+            first_unordered: 1,
             clocks: Clocks::default(),
         }
     }
@@ -54,6 +60,17 @@ impl Launch {
         self.segment += 1;
         self.first_of_launch = self.segment;
         self.first_of_block = self.segment;
+    }
+
+    /// A copy or fill begins: accesses of the host's, as of one thread.
+    pub(super) fn begin_transfer(&mut self) {
+        self.segment += 1;
+        self.first_of_launch = self.segment;
+        self.first_of_block = self.segment;
+    }
+
+    pub(super) fn set_first_unordered(&mut self, segment: u32) {
+        self.first_unordered = segment;
     }
 
     pub(super) fn begin_block(&mut self, index: [u32; 3]) {
@@ -90,13 +107,15 @@ impl Launch {
     }
 
     #[inline]
-    pub(super) fn now(&self, thread: u32) -> Now<'_> {
+    pub(super) fn now<'a>(&'a self, streams: &'a Streams, thread: u32) -> Now<'a> {
         debug_assert!(thread < 1024, "a shadow record has five bits for the warp");
         let (warp, lane) = (thread / LANES as u32, thread % LANES as u32);
         Now {
             segment: self.segment,
             first_of_launch: self.first_of_launch,
             first_of_block: self.first_of_block,
+            first_unordered: self.first_unordered,
+            streams,
             warp,
             lane,
             epoch: self.clocks.epoch(self.segment, warp as usize, lane as usize),

@@ -23,8 +23,9 @@
 //! Two accesses to the same bytes by different threads of one launch, not both reads and not both atomic, with
 //! no order between them. Order comes from the program order of a thread, barriers of the block, and
 //! `__syncwarp` and the other `_sync` calls for the lanes of their mask. Blocks of a launch are never ordered:
-//! fences and atomics order nothing here. Launches are ordered one after the other. Two threads that write the
-//! same value race all the same. How much of the past is remembered is said in `granule.rs`.
+//! fences and atomics order nothing here. Launches, copies and fills are ordered by their streams, by events and by the
+//! host's waiting; without an order between them their accesses race too. Two threads that write the same value race all
+//! the same. How much of the past is remembered is said in `granule.rs`.
 
 mod access;
 mod bitmap;
@@ -38,6 +39,7 @@ mod memory;
 mod render;
 mod shadow;
 mod site;
+mod streams;
 mod symbolize;
 #[cfg(test)]
 mod tests;
@@ -49,11 +51,13 @@ pub use code::{Code, Entry, Severity, TABLE};
 pub use finding::{Actor, Event, Finding, Findings, LaunchInfo, MemoryNote};
 pub use render::render;
 pub use site::{FileId, Site};
+pub use streams::StreamId;
 pub use symbolize::{Location, Symbolizer};
 
 use launch::Launch;
 use memory::{Memory, Region, RegionKind};
 use site::SiteTable;
+use streams::Streams;
 
 /// Settings of a checker.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +156,7 @@ pub struct Checker {
     sites: SiteTable,
     memory: Memory,
     launch: Launch,
+    streams: Streams,
     findings: Findings,
 }
 
@@ -163,6 +168,7 @@ impl Checker {
             sites: SiteTable::new(),
             memory: Memory::new(),
             launch: Launch::new(),
+            streams: Streams::default(),
             findings: Findings::new(options.max_findings),
         }
     }
@@ -224,13 +230,68 @@ impl Checker {
         self.memory.ignore(range);
     }
 
-    /// A launch begins. A block has at most 1024 threads, as in CUDA.
+    /// A launch begins, in the default stream. A block has at most 1024 threads, as in CUDA.
     pub fn begin_launch(&mut self, kernel: &str, grid: [u32; 3], block: [u32; 3], site: Site) {
+        self.begin_launch_in(0, kernel, grid, block, site);
+    }
+
+    /// A launch begins in a stream.
+    pub fn begin_launch_in(&mut self, stream: StreamId, kernel: &str, grid: [u32; 3], block: [u32; 3], site: Site) {
+        self.forget_if_full();
+        self.launch.begin(LaunchInfo { kernel: kernel.to_owned(), grid, block, site });
+        self.begin_operation(stream);
+    }
+
+    /// A copy or a fill begins in a stream; its transfers follow.
+    pub fn begin_transfer(&mut self, stream: StreamId) {
+        if self.streams.is_used() {
+            self.forget_if_full();
+            self.launch.begin_transfer();
+            self.begin_operation(stream);
+        }
+    }
+
+    fn forget_if_full(&mut self) {
         if self.memory.shadow_bytes() > self.options.shadow_limit || self.launch.is_late() {
             self.memory.forget_accesses();
             self.launch.restart_segments();
+            self.streams.forget();
         }
-        self.launch.begin(LaunchInfo { kernel: kernel.to_owned(), grid, block, site });
+    }
+
+    fn begin_operation(&mut self, stream: StreamId) {
+        let first_unordered = self.streams.begin(stream, self.launch.segment());
+        self.launch.set_first_unordered(first_unordered);
+    }
+
+    /// The program has made a stream.
+    pub fn stream_created(&mut self) {
+        self.streams.created();
+    }
+
+    /// An event happens when the stream has come so far.
+    pub fn event_recorded(&mut self, event: usize, stream: StreamId) {
+        self.streams.recorded(event, stream);
+    }
+
+    /// A stream waits for an event.
+    pub fn stream_waits(&mut self, stream: StreamId, event: usize) {
+        self.streams.waits(stream, event);
+    }
+
+    /// The host has waited for a stream.
+    pub fn stream_synchronized(&mut self, stream: StreamId) {
+        self.streams.synchronized(stream);
+    }
+
+    /// The host has waited for an event.
+    pub fn event_synchronized(&mut self, event: usize) {
+        self.streams.reached(event);
+    }
+
+    /// The host has waited for the device.
+    pub fn device_synchronized(&mut self) {
+        self.streams.all_done();
     }
 
     /// A block begins: its shared memory is uninitialised.

@@ -78,6 +78,7 @@ impl Renderer<'_> {
         let place = self.place(event.site);
         let actor = match event.actor {
             Actor::Host => "by the host".to_owned(),
+            Actor::Earlier => "by an earlier launch or copy".to_owned(),
             Actor::Thread { block, thread } => {
                 format!("by thread {} of block {}", triple(thread), triple(block))
             }

@@ -1,0 +1,29 @@
+// The second kernel may run before the first has ended: their streams know nothing of each other.
+// expect: X0206 line 7, line 12
+#include <cstdio>
+
+__global__ void fill(float* values) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  values[i] = 2.0f * i;
+}
+
+__global__ void smooth(const float* values, float* result, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  result[i] = 0.5f * values[i];
+}
+
+int main() {
+  float *values, *result;
+  cudaMalloc(&values, 128 * sizeof(float));
+  cudaMalloc(&result, 128 * sizeof(float));
+  cudaStream_t left, right;
+  cudaStreamCreate(&left);
+  cudaStreamCreate(&right);
+  fill<<<4, 32, 0, left>>>(values);
+  smooth<<<4, 32, 0, right>>>(values, result, 128);
+  std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+  cudaStreamDestroy(left);
+  cudaStreamDestroy(right);
+  cudaFree(values);
+  cudaFree(result);
+}
