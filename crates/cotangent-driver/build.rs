@@ -1,5 +1,5 @@
-//! Lists the headers of `include/`, so that the library can carry them: the command works after `cargo install`
-//! alone. `include` here is a link to the folder at the root of the workspace; `cargo package` follows it.
+//! Lists the headers of `include/` and the CMake package, so that the library can carry them: the command works after
+//! `cargo install` alone. Both here are links to folders at the root of the workspace; `cargo package` follows them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,18 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
-    let folder = manifest.join("include");
-    println!("cargo:rerun-if-changed={}", folder.display());
-    let mut files = Vec::new();
-    list(&folder, &mut files)?;
-    files.sort();
     let mut table = String::from("&[\n");
-    for file in &files {
-        let name = file.strip_prefix(&folder).expect("listed from there").display().to_string();
-        let path = file.display().to_string();
-        writeln!(table, "    ({name:?}, include_str!({path:?})),").expect("strings take all text");
+    for (folder, base) in [("include", "include"), ("cmake", "")] {
+        let folder = manifest.join(folder);
+        println!("cargo:rerun-if-changed={}", folder.display());
+        let mut files = Vec::new();
+        list(&folder, &mut files)?;
+        files.sort();
+        for file in &files {
+            let name = file.strip_prefix(manifest.join(base)).expect("listed from there").display().to_string();
+            let path = file.display().to_string();
+            writeln!(table, "    ({name:?}, include_str!({path:?})),").expect("strings take all text");
+        }
     }
     table.push_str("]\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));

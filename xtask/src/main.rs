@@ -21,8 +21,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Install what development needs: Clang 19, NVIDIA's compiler, CUDA 12.4 headers, test tools. A no-op when it
-    /// is all there.
+    /// Install what development needs: Clang 19, NVIDIA's compiler, CUDA 12.4 headers, CMake, JAX, test tools. A no-op
+    /// when it is all there.
     Setup,
     /// Check the structure of the sources: module edges, sizes, how files begin, tests that never run, paths of one
     /// machine.

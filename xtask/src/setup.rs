@@ -34,9 +34,19 @@ const CUDA_HEADERS: &[&str] = &[
 /// Spelling of the texts.
 const CHECKERS: &[&str] = &["typos==1.51.1"];
 
+/// JAX, which gradients of the examples are compared with; for the CPU.
+const JAX: &[&str] = &["jax==0.10.2", "jaxlib==0.10.2"];
+
 /// Programs that are wanted on `PATH`, and the Debian packages that bring them.
-const SYSTEM: &[(&str, &str)] =
-    &[("clang++-19", "clang-19"), ("g++", "g++"), ("python3", "python3-venv"), ("git", "git")];
+const SYSTEM: &[(&str, &str)] = &[
+    ("clang++-19", "clang-19"),
+    ("g++", "g++"),
+    ("python3", "python3-venv"),
+    ("git", "git"),
+    // For the test of the CMake package.
+    ("cmake", "cmake"),
+    ("make", "make"),
+];
 
 /// Installs.
 pub(crate) fn setup() -> Result<()> {
@@ -53,6 +63,7 @@ pub(crate) fn setup() -> Result<()> {
         lay_out_toolkit(&headers, &toolkit)?;
     }
     python_packages(&cache.join("checkers"), CHECKERS)?;
+    python_packages(&cache.join("jax"), JAX)?;
     nextest(&environment)
 }
 

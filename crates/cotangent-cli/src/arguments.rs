@@ -35,8 +35,20 @@ pub(crate) enum Task {
     Grad(Grad),
     /// Prove the derivatives of a kernel or a device function on the CPU
     Check(Check),
+    /// Call nvcc or Clang on files that ask for gradients in their own text
+    ///
+    /// Stands in front of a compiler's command line, as ccache does. CUDA files in it that include
+    /// <cotangent/cotangent.hpp> are compiled with the gradients that they ask for; messages, debug information and
+    /// dependency files name your own file. All else is as without `cotangent cc`: a line without such a file is handed
+    /// to the compiler untouched.
+    Cc(Cc),
     /// Compile a CUDA program for the CPU and run it
     Run(Run),
+    /// Print the folder of something that Cotangent brings
+    Where {
+        /// What is looked for
+        what: Place,
+    },
     /// Say which tools were found and what is missing
     Doctor,
 }
@@ -271,6 +283,36 @@ pub(crate) struct Run {
     pub(crate) args: Vec<OsString>,
 }
 
+/// Calls nvcc or Clang on files that ask for gradients in their own text.
+#[derive(Debug, Args)]
+#[command(override_usage = "cotangent cc <COMPILER> [WORDS]…")]
+#[command(after_help = "\
+Examples:
+  cotangent cc nvcc -arch=sm_80 -c step.cu -o step.o
+  cmake -DCMAKE_CUDA_COMPILER_LAUNCHER='cotangent;cc' …      all files of a CMake project
+  make NVCC='cotangent cc nvcc'                              a makefile that calls $(NVCC)
+  PYTORCH_NVCC='cotangent cc nvcc' python setup.py install   an extension of PyTorch
+
+The flags by which a file is read (-I, -D, -std, -arch, …) are taken from the line, from files of
+words in it (--options-file, @file), and from NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS. A flag that
+Cotangent does not know is an error only for files that use it.
+
+The exit code is the compiler's, or that of other commands if a request cannot be answered.")]
+pub(crate) struct Cc {
+    /// The compiler (nvcc, clang++, or a path to one) and all its words
+    #[arg(required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What Cotangent brings, unpacked in the cache folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Place {
+    /// The headers that programs include, for editors
+    Include,
+    /// The CMake package: cmake -DCotangent_DIR=$(cotangent where cmake) …
+    Cmake,
+}
+
 /// How the user's file is read.
 #[derive(Debug, Args)]
 pub(crate) struct Reading {
@@ -289,13 +331,14 @@ Exit codes:
   1  the program is at fault: diagnostics, or --check found something
   2  the command line is
   3  the machine is: something is missing or cannot be read
-  `run` passes on the program's own exit code.";
+  `run` passes on the program's own exit code, `cc` the compiler's.";
 
 const EXAMPLES: &str = "\
 Examples:
   cotangent run program.cu --check
   cotangent print saxpy.cu --fn saxpy --dialect cpu -- -I include
   cotangent grad saxpy.cu --fn saxpy --wrt 'out, in'
+  cotangent cc nvcc -c step.cu -o step.o
   cotangent doctor
 
 Exit codes:
@@ -303,7 +346,7 @@ Exit codes:
   1  the program is at fault: diagnostics, or --check found something
   2  the command line is
   3  the machine is: something is missing or cannot be read
-  `run` passes on the program's own exit code.
+  `run` passes on the program's own exit code, `cc` the compiler's.
 
 Environment:
   COTANGENT_CLANG  the clang++ to use, of version 19
@@ -318,6 +361,10 @@ impl Arguments {
     }
 
     fn try_from_words(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
+        // Every word behind the compiler is the compiler's.
+        if words.get(1).is_some_and(|word| word == "cc") {
+            return Self::try_parse_from(words);
+        }
         // `--args` takes every word, so clap must not see what follows `--`.
         let flags = match words.iter().position(|word| word == "--") {
             Some(position) => words.split_off(position),
@@ -333,7 +380,7 @@ impl Arguments {
             let flags = flags.into_iter().skip(1).map(text).collect();
             match &mut arguments.task {
                 Task::Run(Run { reading, .. }) | Task::Check(Check { reading, .. }) => reading.flags = flags,
-                Task::Print(_) | Task::Grad(_) | Task::Doctor => {}
+                Task::Print(_) | Task::Grad(_) | Task::Cc(_) | Task::Where { .. } | Task::Doctor => {}
             }
         }
         Ok(arguments)
@@ -376,6 +423,16 @@ mod tests {
         assert_eq!(flags_only.seed, 7);
         assert_eq!(flags_only.args.len(), 0);
         assert_eq!(flags_only.reading.flags, ["-DN=4", "--args"]);
+    }
+
+    #[test]
+    fn all_words_behind_the_compiler_are_its_own() {
+        let line = "cotangent cc nvcc --help -h --color=never --version -- --args -c x.cu";
+        match parse(line).unwrap().task {
+            Task::Cc(cc) => assert_eq!(cc.command, line.split(' ').skip(2).collect::<Vec<_>>()),
+            other => panic!("{other:?}"),
+        }
+        assert!(parse("cotangent cc").is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! looks on a terminal in `terminal`.
 
 mod arguments;
+mod cc;
 mod check;
 mod doctor;
 mod exec;
@@ -10,6 +11,7 @@ mod grad;
 mod print;
 mod run;
 mod terminal;
+mod whereabouts;
 
 use std::process::ExitCode;
 
@@ -36,7 +38,9 @@ fn main() -> ExitCode {
         Task::Print(options) => print::print(options, &terminal),
         Task::Grad(options) => grad::grad(options, &terminal),
         Task::Check(options) => check::check(options, &terminal),
+        Task::Cc(options) => cc::cc(options, &terminal),
         Task::Run(options) => run::run(options, &terminal),
+        Task::Where { what } => whereabouts::print(*what),
         Task::Doctor => Ok(doctor::doctor()),
     };
     match result {

@@ -177,6 +177,33 @@ fn help_shows_examples_and_exit_codes() {
     assert!(stdout(&cotangent("", &["--help"])).contains("Exit codes:"));
 }
 
+/// A compiler that says what it is called with.
+const ECHO: &str = "#!/bin/sh\necho \"$@\"\nexit 7\n";
+
+#[test]
+fn cc_hands_a_line_without_requests_to_the_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = folder.path().join("nvcc");
+    std::fs::write(&compiler, ECHO).unwrap();
+    std::fs::set_permissions(&compiler, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(folder.path().join("program.cu"), SCALE).unwrap();
+    let words = ["cc", compiler.to_str().unwrap(), "--frobnicate", "-c", "program.cu", "--", "-o", "--help"];
+    // Neither Clang nor a cache is needed.
+    let output = command(folder.path(), &words).env_clear().output().unwrap();
+    assert_eq!(stdout(&output), "--frobnicate -c program.cu -- -o --help\n", "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(7), "the compiler's own exit code");
+}
+
+#[test]
+fn cc_explains_itself() {
+    let output = cotangent("", &["cc", "--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    for expected in ["CMAKE_CUDA_COMPILER_LAUNCHER='cotangent;cc'", "PYTORCH_NVCC", "make NVCC=", "untouched"] {
+        assert!(stdout(&output).contains(expected), "{expected}: {}", stdout(&output));
+    }
+    assert_eq!(cotangent("", &["cc", "no-such-compiler", "-c", "program.cu"]).status.code(), Some(3));
+}
+
 const SQUARE: &str = "__global__ void square(float* x, int n) {
   int i = threadIdx.x;
   if (i < n) x[i] *= x[i];

@@ -19,6 +19,8 @@ pub struct Environment {
     pub usual_toolkit: Option<PathBuf>,
     /// The cache folder: `COTANGENT_CACHE`, else `XDG_CACHE_HOME/cotangent`, else `HOME/.cache/cotangent`.
     pub cache: Option<PathBuf>,
+    /// `NVCC_PREPEND_FLAGS` and `NVCC_APPEND_FLAGS`, which nvcc reads besides its command line.
+    pub nvcc_flags: [String; 2],
 }
 
 impl Environment {
@@ -34,6 +36,7 @@ impl Environment {
             cuda_home: variable("CUDA_HOME").or_else(|| variable("CUDA_PATH")),
             usual_toolkit: Some(PathBuf::from("/usr/local/cuda")),
             cache,
+            nvcc_flags: ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"].map(|name| std::env::var(name).unwrap_or_default()),
         }
     }
 

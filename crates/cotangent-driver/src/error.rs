@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::flags::FlagError;
+use crate::flags::{Arch, FlagError};
 
 /// A failure of the driver. Diagnostics about the user's program are not errors of this kind; the one exception is
 /// text that Clang itself rejects, whose message is Clang's own ([`DriverError::Rejected`]).
@@ -49,6 +49,21 @@ pub enum DriverError {
     #[error("{tool} failed ({status})\n{message}")]
     ToolFailed { tool: PathBuf, status: String, message: String },
 
+    #[error(
+        "one command compiles CUDA files of several folders, and one of them asks for gradients\n  Their headers could be mixed up. Compile each file by a command of its own, with -c."
+    )]
+    InputsInSeveralFolders,
+
+    #[error(
+        "{file} is another program for {other} than for {first}, and its derivatives with it\n  Compile for one architecture at a time, or keep __CUDA_ARCH__ out of what is differentiated."
+    )]
+    ArchitecturesDiffer { file: PathBuf, first: Arch, other: Arch },
+
+    #[error(
+        "`{flag}` does not say for which architectures, and the program depends on it (__CUDA_ARCH__)\n  Name them: -gencode arch=compute_80,code=sm_80 …"
+    )]
+    ArchitectureUnknown { flag: String },
+
     #[error(transparent)]
     Flag(#[from] FlagError),
 }
@@ -68,8 +83,12 @@ impl DriverError {
     /// Whose turn it is.
     pub fn blame(&self) -> Blame {
         match self {
-            Self::Rejected { .. } => Blame::Program,
-            Self::Flag(_) | Self::NotAToolkit { .. } | Self::ToolkitTooNew { .. } => Blame::Usage,
+            Self::Rejected { .. } | Self::ArchitecturesDiffer { .. } => Blame::Program,
+            Self::Flag(_)
+            | Self::NotAToolkit { .. }
+            | Self::ToolkitTooNew { .. }
+            | Self::InputsInSeveralFolders
+            | Self::ArchitectureUnknown { .. } => Blame::Usage,
             Self::ClangMissing
             | Self::ClangVersion { .. }
             | Self::NvccMissing

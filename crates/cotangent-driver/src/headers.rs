@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::Environment;
 use crate::error::DriverError;
 
-/// Path below `include/` and text of every header.
+/// Path below `include/` and text of every header; and the CMake package, in a folder beside them.
 static HEADERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
 /// The headers on disk.
@@ -37,6 +37,11 @@ impl Headers {
     /// The folders to search when compiling for the CPU, in order.
     pub fn for_cpu(&self) -> [PathBuf; 3] {
         [self.root.join("cpu"), self.root.join("common"), self.root.clone()]
+    }
+
+    /// The folder of the CMake package.
+    pub fn cmake(&self) -> PathBuf {
+        self.root.join("cmake")
     }
 
     /// The folder that holds them all, itself searched for those which users include. What depends on nothing but the headers may be kept beside them.

@@ -4,6 +4,10 @@
 
 #include <cuda_runtime.h>
 
+#ifndef COTANGENT_CHECK
+#define COTANGENT_CHECK(call) ::cotangent::check((call), #call)
+#endif
+
 namespace cotangent {
 
 void check(cudaError_t error, const char* call);
@@ -32,6 +36,11 @@ void free_pinned(T* memory);
 template <class T>
 void free_host(T* memory);
 
+template <class T>
+T* stream_memory(size_t bytes, cudaStream_t stream);
+template <class T>
+T* stream_zeros(size_t bytes, cudaStream_t stream);
+void require_apart(const void* one, const void* other);
 template <class T>
 void allocate(T** pointer, size_t bytes, cudaStream_t stream = nullptr);
 template <class T>

@@ -10,7 +10,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("Passed", "Given to Clang as they are."),
     ("Translated", "Given to Clang in another form."),
     ("Ignored", "Without influence on what the program means, or set aside with a note where it says so."),
-    ("Refused", "An error, with the way out."),
+    ("Refused", "An error, with the way out. `cotangent cc` leaves those so marked to the compiler that it calls."),
 ];
 
 /// The page, in Markdown.
@@ -41,7 +41,7 @@ fn section(flag: &Flag) -> &'static str {
         Treatment::Pass(_) => "Passed",
         Treatment::Translate(_) => "Translated",
         Treatment::Ignore | Treatment::IgnoreAndTell => "Ignored",
-        Treatment::Refuse => "Refused",
+        Treatment::Refuse | Treatment::Leave => "Refused",
     }
 }
 
@@ -61,6 +61,7 @@ fn remark(flag: &Flag) -> String {
         Treatment::Pass(To::Compiling) => "When compiling for the CPU. ",
         Treatment::Pass(To::Linking) => "When linking for the CPU. ",
         Treatment::IgnoreAndTell => "With a note. ",
+        Treatment::Leave => "Not under `cotangent cc`. ",
         Treatment::Translate(Translation::Define(name) | Translation::DefineIfTrue(name)) => {
             return format!("{} (`{name}`)", flag.note);
         }

@@ -6,11 +6,13 @@
 //! short ones, lists separated by commas unless quoted or escaped.
 
 mod manual;
+mod parts;
 mod table;
 
 use std::fmt;
 
 pub use manual::page;
+pub(crate) use parts::{Kind, Part, parts};
 use table::{FLAGS, Flag, Takes, To, Translation, Treatment};
 
 /// What the user's flags mean to us.
@@ -33,7 +35,14 @@ impl ParseFlags {
     pub fn arch(&self) -> Arch {
         self.archs.first().copied().unwrap_or(Arch::new(80))
     }
+
+    /// A flag that asks for architectures without naming them, such as `-arch=native`.
+    pub(crate) fn unknown_arch(&self) -> Option<&str> {
+        self.notes.iter().find(|note| note.note == UNKNOWN_ARCH).map(|note| note.flag.as_str())
+    }
 }
+
+const UNKNOWN_ARCH: &str = "The device code is read as for sm_80; name an architecture to choose another.";
 
 /// A GPU architecture: `sm_80`, `sm_90a`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,17 +116,25 @@ pub fn read(words: &[String]) -> Result<ParseFlags, FlagError> {
             flags.link_args.push(word.clone());
             continue;
         }
-        let (flag, value) = match find(word)? {
-            (flag, Found::Whole) if matches!(flag.takes, Takes::Value | Takes::Attached) => {
+        let (spelled, found) = find(word)?;
+        let value = match found {
+            Found::Whole if spelled.flag.wants_value() => {
                 let missing = || FlagError::MissingValue { flag: word.clone() };
-                (flag, rest.next().ok_or_else(missing)?.as_str())
+                rest.next().ok_or_else(missing)?.as_str()
             }
-            (flag, Found::Whole) => (flag, ""),
-            (flag, Found::With(value)) => (flag, value),
+            Found::Whole => "",
+            Found::With(value) => value,
         };
-        apply(flag, word, value, &mut flags)?;
+        apply(spelled.flag, word, value, &mut flags)?;
     }
     Ok(flags)
+}
+
+/// A flag under one of its names.
+#[derive(Clone, Copy)]
+struct Spelled {
+    flag: &'static Flag,
+    name: &'static str,
 }
 
 /// How a word matched a flag of the table.
@@ -130,22 +147,22 @@ enum Found<'word> {
 
 /// The flag that a word spells. A whole match wins over a prefix (`-lineinfo` is not `-l ineinfo`), and a longer
 /// prefix over a shorter one.
-fn find(word: &str) -> Result<(&'static Flag, Found<'_>), FlagError> {
-    let spellings = || FLAGS.iter().flat_map(|flag| flag.names.iter().map(move |name| (flag, *name)));
-    if let Some((flag, _)) = spellings().find(|(_, name)| *name == word) {
-        return Ok((flag, Found::Whole));
+fn find(word: &str) -> Result<(Spelled, Found<'_>), FlagError> {
+    let spellings = || FLAGS.iter().flat_map(|flag| flag.names.iter().map(move |name| Spelled { flag, name }));
+    if let Some(spelled) = spellings().find(|spelled| spelled.name == word) {
+        return Ok((spelled, Found::Whole));
     }
     if let Some((name, value)) = word.split_once('=') {
-        let takes_value = |flag: &Flag| matches!(flag.takes, Takes::Value | Takes::Attached);
-        if let Some((flag, _)) = spellings().find(|(flag, spelled)| *spelled == name && takes_value(flag)) {
-            return Ok((flag, Found::With(value)));
+        let with_value = |spelled: &Spelled| spelled.name == name && spelled.flag.wants_value();
+        if let Some(spelled) = spellings().find(with_value) {
+            return Ok((spelled, Found::With(value)));
         }
     }
     let longest = spellings()
-        .filter(|(flag, name)| may_be_glued(flag, name) && word.starts_with(name))
-        .max_by_key(|(_, name)| name.len());
+        .filter(|Spelled { flag, name }| may_be_glued(flag, name) && word.starts_with(name))
+        .max_by_key(|spelled| spelled.name.len());
     match longest {
-        Some((flag, name)) => Ok((flag, Found::With(&word[name.len()..]))),
+        Some(spelled) => Ok((spelled, Found::With(&word[spelled.name.len()..]))),
         None if word.starts_with('-') => {
             let name = word.split('=').next().unwrap_or(word);
             Err(FlagError::Unknown { flag: word.to_owned(), nearest: nearest(name) })
@@ -175,7 +192,7 @@ fn apply(flag: &'static Flag, word: &str, value: &str, flags: &mut ParseFlags) -
         Treatment::Translate(translation) => translate(translation, word, value, flags)?,
         Treatment::Ignore => {}
         Treatment::IgnoreAndTell => flags.notes.push(FlagNote { flag: word.to_owned(), note: flag.note }),
-        Treatment::Refuse => {
+        Treatment::Refuse | Treatment::Leave => {
             return Err(FlagError::Refused { flag: word.to_owned(), way_out: flag.note });
         }
     }
@@ -217,8 +234,7 @@ fn translate(translation: Translation, word: &str, value: &str, flags: &mut Pars
         Translation::Architecture => match (Arch::from_word(value), value) {
             (Some(arch), _) => add_arch(arch, flags),
             (None, "native" | "all" | "all-major") => {
-                let note = "The device code is read as for sm_80; name an architecture to choose another.";
-                flags.notes.push(FlagNote { flag: word.to_owned(), note });
+                flags.notes.push(FlagNote { flag: word.to_owned(), note: UNKNOWN_ARCH });
             }
             (None, _) => return bad_value("an architecture such as sm_80 or compute_90"),
         },

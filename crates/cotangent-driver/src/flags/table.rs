@@ -12,6 +12,13 @@ pub(super) struct Flag {
     pub(super) note: &'static str,
 }
 
+impl Flag {
+    /// Whether a value follows, in the same word or the next.
+    pub(super) fn wants_value(&self) -> bool {
+        matches!(self.takes, Value | Attached)
+    }
+}
+
 /// What follows the name of a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
@@ -38,6 +45,8 @@ pub(super) enum Treatment {
     IgnoreAndTell,
     /// An error.
     Refuse,
+    /// Refused where Cotangent compiles; left to the compiler where `cotangent cc` calls one.
+    Leave,
 }
 
 /// When Clang gets it.
@@ -91,6 +100,10 @@ const fn refuse(takes: Takes, names: &'static [&'static str], note: &'static str
     Flag { names, takes, treatment: Treatment::Refuse, note }
 }
 
+const fn leave(takes: Takes, names: &'static [&'static str], note: &'static str) -> Flag {
+    Flag { names, takes, treatment: Treatment::Leave, note }
+}
+
 const CALL_NVCC: &str = "Call nvcc itself for this, on the original or on what `cotangent print` writes.";
 const NO_PRODUCT: &str = "Cotangent decides itself which files it makes.";
 const HOW_NVCC_WORKS: &str = "How nvcc does its work; the program means the same.";
@@ -106,17 +119,17 @@ use To::{Compiling, Linking, Reading};
 #[rustfmt::skip]
 pub(super) const FLAGS: &[Flag] = &[
     // Which product is wanted.
-    refuse(Nothing, &["--cuda", "-cuda", "--cubin", "-cubin", "--fatbin", "-fatbin", "--ptx", "-ptx", "--optix-ir", "-optix-ir", "--ltoir", "-ltoir"], CALL_NVCC),
+    leave(Nothing, &["--cuda", "-cuda", "--cubin", "-cubin", "--fatbin", "-fatbin", "--ptx", "-ptx", "--optix-ir", "-optix-ir", "--ltoir", "-ltoir"], CALL_NVCC),
     refuse(Nothing, &["--enable-tile", "-enable-tile", "--tile-only", "-tile-only", "--tilebc", "-tilebc", "--tilecubin", "-tilecubin", "--tilefatbin", "-tilefatbin"], "Tile programs are not CUDA C++ with threads; Cotangent reads the latter."),
     ignore(Nothing, &["--simt-only", "-simt-only"], HOW_NVCC_WORKS),
     ignore(Value, &["--tileiras-options", "-Xtileiras"], MACHINE_CODE),
-    refuse(Nothing, &["-E", "--preprocess", "-M", "--generate-dependencies", "-MM", "--generate-nonsystem-dependencies"], CALL_NVCC),
+    leave(Nothing, &["-E", "--preprocess", "-M", "--generate-dependencies", "-MM", "--generate-nonsystem-dependencies"], CALL_NVCC),
     ignore(Nothing, &["-MD", "--generate-dependencies-with-compile", "-MMD", "--generate-nonsystem-dependencies-with-compile", "-MP", "--generate-dependency-targets"], NO_PRODUCT),
     ignore(Value, &["-MF", "--dependency-output", "-MT", "--dependency-target-name", "-MQ"], NO_PRODUCT),
     ignore(Nothing, &["-c", "--compile", "-dc", "--device-c", "-dw", "--device-w", "-link", "--link", "--shared", "-shared"], NO_PRODUCT),
-    refuse(Nothing, &["-dlink", "--device-link", "-lib", "--lib", "-r", "--relocatable-link"], CALL_NVCC),
-    refuse(Nothing, &["-run", "--run"], "Use `cotangent run`."),
-    refuse(Value, &["-run-args", "--run-args"], "Use `cotangent run FILE --args …`."),
+    leave(Nothing, &["-dlink", "--device-link", "-lib", "--lib", "-r", "--relocatable-link"], CALL_NVCC),
+    leave(Nothing, &["-run", "--run"], "Use `cotangent run`."),
+    leave(Value, &["-run-args", "--run-args"], "Use `cotangent run FILE --args …`."),
     ignore(Value, &["-o", "--output-file", "-odir", "--output-directory"], NO_PRODUCT),
     ignore(Nothing, &["-objtemp", "--objdir-as-tempdir"], NO_PRODUCT),
 
@@ -183,7 +196,7 @@ pub(super) const FLAGS: &[Flag] = &[
     ignore(Nothing, &["-noprof", "--dont-use-profile", "-dryrun", "--dryrun", "-v", "--verbose", "-v2", "--verbose2", "-keep", "--keep", "-save-temps", "--save-temps", "-clean", "--clean-targets", "-use-local-env", "--use-local-env", "-force-cl-env-setup", "--force-cl-env-setup", "--no-align-double", "-fdevice-syntax-only", "--fdevice-syntax-only", "-concat", "--concat", "-jobserver", "--jobserver", "-res-usage", "--resource-usage", "-qpp-config", "--qpp-config", "-safety-compat", "--safety-compatibility"], HOW_NVCC_WORKS),
     ignore(Attached, &["-t", "--threads"], HOW_NVCC_WORKS),
     ignore(Value, &["-split-compile", "--split-compile", "-split-compile-extended", "--split-compile-extended", "-keep-dir", "--keep-dir", "-time", "--time", "-fdevice-time-trace", "--fdevice-time-trace", "-idp", "--input-drive-prefix", "-ddp", "--dependency-drive-prefix", "-dp", "--drive-prefix", "-frandom-seed", "--frandom-seed"], HOW_NVCC_WORKS),
-    refuse(Nothing, &["-code-ls", "--list-gpu-code", "-arch-ls", "--list-gpu-arch", "-h", "--help", "-V", "--version"], "Ask nvcc, or `cotangent doctor` for what was found."),
+    leave(Nothing, &["-code-ls", "--list-gpu-code", "-arch-ls", "--list-gpu-arch", "-h", "--help", "-V", "--version"], "Ask nvcc, or `cotangent doctor` for what was found."),
 
     // Warnings.
     ignore(Nothing, &["-w", "--disable-warnings"], "Cotangent reports errors only."),
@@ -197,5 +210,7 @@ pub(super) const FLAGS: &[Flag] = &[
     pass(Compiling, Rest, &["-f", "-m", "-g"], "For the CPU program; `-ffast-math` and its like make results differ from the GPU's."),
     pass(Compiling, Nothing, &["-pthread"], "For the CPU program."),
     ignore(Nothing, &["-rdynamic"], NO_PRODUCT),
-    refuse(Value, &["--cuda-path"], "Give it to Cotangent, before `--`: cotangent print --cuda-path DIR …"),
+    leave(Value, &["--cuda-path"], "Give it to Cotangent, before `--`: cotangent print --cuda-path DIR …"),
+    leave(Value, &["-Xclang", "-Xcuda-ptxas", "-Xcuda-fatbinary"], "Cotangent itself tells Clang what to do."),
+    leave(Nothing, &["-S", "-emit-llvm", "--cuda-device-only", "--cuda-host-only", "-nocudalib", "--no-cuda-version-check"], "Cotangent itself tells Clang what to do."),
 ];

@@ -59,7 +59,7 @@ pub fn answered(
         "#define COTANGENT_ANSWERED 1\n#line 1 {quoted}\n{}\n#line 1 {}\n{}{copies}\nnamespace {{\n\n{members}}}  // namespace\n",
         // A byte order mark is one at the start only.
         apply(text, edits).trim_start_matches('\u{feff}'),
-        self::quoted(&format!("{file_name} (derivatives)")),
+        self::quoted(&super::place_of_derivatives(file_name)),
         behind.text,
     ))
 }

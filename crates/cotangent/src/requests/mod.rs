@@ -6,3 +6,8 @@ mod find;
 
 pub use answer::{Answer, answered};
 pub use find::{Direction, Request, Side, find, is_used};
+
+/// What messages call the place of the derivatives behind a file's own text. It is no file.
+pub fn place_of_derivatives(file: &str) -> String {
+    format!("{file} (derivatives)")
+}
