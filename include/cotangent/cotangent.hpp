@@ -63,12 +63,12 @@ inline constexpr bool never = false;
 
 // Every request has been replaced by an object of its own; one that is still there was not seen.
 template <class... Whatever>
-__host__ __device__ void gradient(Whatever...) {
+__host__ __device__ auto gradient(Whatever...) {
   static_assert(never<Whatever...>, "this request was not answered: ask in a function that is no template");
 }
 
 template <class... Whatever>
-__host__ __device__ void pushforward(Whatever...) {
+__host__ __device__ auto pushforward(Whatever...) {
   static_assert(never<Whatever...>, "this request was not answered: ask in a function that is no template");
 }
 

@@ -50,7 +50,7 @@ fn the_programs_own_checks_pass() {
 #[test]
 fn what_has_no_name_of_its_own_is_differentiated_too() {
     let file = folder().join("shapes.cu");
-    let expected = "all derivatives are right, line 95\n";
+    let expected = "all derivatives are right, line 134\n";
     assert_eq!(printed(&run(&file, &[])), expected);
     let text = text_of(&file).unwrap().expect("the program asks");
     let include = folder().display().to_string();

@@ -17,6 +17,33 @@ namespace ct = cotangent;
 __host__ __device__ float cube(float x) { return x * x * x; }
 static __device__ __forceinline__ float wave(float x) { return sinf(x); }
 
+namespace {
+
+struct Pair {
+  float a, b;
+};
+
+__device__ Pair swapped(Pair p) { return Pair{p.b * p.b, p.a}; }
+
+__global__ void triple(float* x) { x[threadIdx.x] *= 2.0f; }
+__global__ void triple(double* x) { x[threadIdx.x] *= 3.0; }
+
+}  // namespace
+
+template <class T>
+struct Ops {
+  static __host__ __device__ T square(T x) { return x * x; }
+};
+
+__global__ void members(float* out) {
+  float d_square = 0;
+  Pair d_result{0, 0};
+  Pair result = cotangent::pushforward(swapped, "p").execute(Pair{2, 3}, Pair{0, 1}, &d_result);
+  cotangent::gradient(&Ops<float>::square).execute(3.0f, &d_square);
+  out[0] = d_result.a + result.b;
+  out[1] = d_square;
+}
+
 namespace user {
 
 using namespace cotangent;
@@ -92,6 +119,18 @@ int main() {
   expect("p", dp, {18, 12});
   expect("q", dq, {14, 10});
   expect("many", dm, {2, 1, 4, 3});
+
+  members<<<1, 1>>>(y);
+  expect("members", y, {8, 6});
+  double* dz = device<double>({1});
+  auto run = [&](double* z) {
+    cotangent::gradient(static_cast<void (*)(double*)>(triple) /* one of
+                        two */, "x").execute_kernel(1, 1, z, dz);
+  };
+  run(device<double>({5}));
+  double slope = 0;
+  cudaMemcpy(&slope, dz, sizeof(slope), cudaMemcpyDeviceToHost);
+  if (slope != 3) printf("triple: %g\n", slope), ++failures;
   if (failures == 0) printf("all derivatives are right, line %d\n", __LINE__);
   return failures;
 }

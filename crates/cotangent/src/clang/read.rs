@@ -103,16 +103,25 @@ impl Files {
 /// The linker name of a kernel on the device. On the host it is that of a stub: `_Z19__device_stub__sizei` for `_Z4sizei`.
 fn device_linker_name(name: Arc<str>) -> Arc<str> {
     const STUB: &str = "__device_stub__";
-    let Some((before, after)) = name.split_once(STUB) else { return name };
-    if before.is_empty() {
+    if let Some(plain) = name.strip_prefix(STUB) {
         // A kernel with C linkage.
-        return after.into();
+        return plain.into();
     }
-    let head = before.trim_end_matches(|last: char| last.is_ascii_digit());
-    match before[head.len()..].parse::<usize>().ok().and_then(|length| length.checked_sub(STUB.len())) {
-        Some(length) => format!("{head}{length}{after}").into(),
-        None => name,
+    // Namespaces come first, each behind its length, and may end in a digit.
+    let mut at = 0;
+    while let Some(digit) = name[at..].find(|next: char| next.is_ascii_digit()) {
+        let start = at + digit;
+        let end = name[start..].find(|next: char| !next.is_ascii_digit()).map_or(name.len(), |count| start + count);
+        let Ok(length) = name[start..end].parse::<usize>() else { break };
+        if let (Some(after), Some(own)) = (name[end..].strip_prefix(STUB), length.checked_sub(STUB.len())) {
+            return format!("{}{own}{after}", &name[..start]).into();
+        }
+        at = end + length;
+        if !name.is_char_boundary(at) {
+            break;
+        }
     }
+    name
 }
 
 fn convert(node: clang_ast::Node<Data>, files: &mut Files) -> Node {
@@ -150,6 +159,9 @@ mod tests {
             ("_Z20__device_stub__saxpyif", "_Z5saxpyif"),
             ("_ZN3geo20__device_stub__scaleILi16EEEvPf", "_ZN3geo5scaleILi16EEEvPf"),
             ("__device_stub__plain", "plain"),
+            ("_ZN12_GLOBAL__N_116__device_stub__kEPf", "_ZN12_GLOBAL__N_11kEPf"),
+            ("_ZN2v2L20__device_stub__saxpyEif", "_ZN2v2L5saxpyEif"),
+            ("_ZL16__device_stub__kPf", "_ZL1kPf"),
             ("_Z3foov", "_Z3foov"),
         ] {
             assert_eq!(&*device_linker_name(host.into()), device);

@@ -57,7 +57,8 @@ pub fn answered(
     let copies = copies(&behind);
     Ok(format!(
         "#define COTANGENT_ANSWERED 1\n#line 1 {quoted}\n{}\n#line 1 {}\n{}{copies}\nnamespace {{\n\n{members}}}  // namespace\n",
-        apply(text, edits),
+        // A byte order mark is one at the start only.
+        apply(text, edits).trim_start_matches('\u{feff}'),
         self::quoted(&super::place_of_derivatives(file_name)),
         behind.text,
     ))
