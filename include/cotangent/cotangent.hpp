@@ -182,7 +182,7 @@ struct Launch<Kernel> {
       if constexpr (sizeof...(rest) == sizeof...(Parameters)) {
         require_distinct({array_of<Parameters>(rest)...});
         Kernel<<<grid, block, shared, stream>>>(as<Parameters>(rest)...);
-        COTANGENT_CHECK(cudaGetLastError());
+        check_launch();
       }
     };
     configured<sizeof...(Parameters)>(launch, arguments...);
@@ -197,7 +197,7 @@ void run_launcher(void (*launch)(dim3, dim3, std::size_t, cudaStream_t, Paramete
     if constexpr (sizeof...(rest) == sizeof...(Parameters)) {
       require_distinct({array_of<Parameters>(rest)...});
       launch(grid, block, shared, stream, as<Parameters>(rest)...);
-      COTANGENT_CHECK(cudaGetLastError());
+      check_launch();
     }
   };
   configured<sizeof...(Parameters)>(run, arguments...);

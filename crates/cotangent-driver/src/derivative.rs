@@ -1,7 +1,7 @@
 //! From the user's file to a derivative: reads, lowers, differentiates and prints.
 
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::emit::{self, Dialect};
+use cotangent::emit::{self, Dialect, Sharing};
 use cotangent::ir::{self, Module, Provided};
 use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
@@ -66,7 +66,7 @@ pub fn print_derivative(
         if extent == Extent::Standalone {
             return Ok(emit::emit(&derivative, Dialect::Cuda));
         }
-        let behind = emit::emit_behind(&mut [derivative], &provided);
+        let behind = emit::emit_behind(&mut [derivative], &provided, Sharing::Headers);
         let clashes = behind.problems(module.functions[request.function].span);
         if !clashes.is_empty() {
             return Err(rendered(clashes));

@@ -68,6 +68,21 @@ __global__ void slopes(const float* x, const float* y, float* dx, float* dy) {
   dy[i] = gy + 0.0f * value;
 }
 
+// A function of the host that allocates, copies and launches, and one for both sides.
+void smooth(const float* x, float* y, int n) {
+  float *on_device, *result;
+  cudaMalloc(&on_device, n * sizeof(float));
+  cudaMalloc(&result, n * sizeof(float));
+  cudaMemcpy(on_device, x, n * sizeof(float), cudaMemcpyHostToDevice);
+  square<<<1, n>>>(on_device, result, n);
+  sine<<<1, n>>>(result, on_device, n);
+  cudaMemcpy(y, on_device, n * sizeof(float), cudaMemcpyDeviceToHost);
+  cudaFree(on_device);
+  cudaFree(result);
+}
+
+__host__ __device__ float cube(float x) { return x * x * x; }
+
 static int failures = 0;
 
 void expect_near(const char* what, double got, double wanted) {
@@ -160,6 +175,17 @@ void check_struct() {
   cudaFree(d_v);
 }
 
+void check_host() {
+  std::vector<float> x = inputs(), y(N), dx(N, 0.0f), dy(N, 1.0f);
+  cotangent::gradient(smooth, "x, y").execute(x.data(), y.data(), N, dx.data(), dy.data());
+  for (int i = 0; i < N; ++i) expect_near("value", y[i], std::sin(x[i] * x[i]));
+  for (int i = 0; i < N; ++i) expect_near("smooth", dx[i], 2 * x[i] * std::cos(x[i] * x[i]));
+  float slope = 0.0f;
+  float value = cotangent::gradient(cube).execute(2.0f, &slope);
+  expect_near("cube", value, 8);
+  expect_near("slope of cube", slope, 12);
+}
+
 int main() {
   check("square", cotangent::gradient(square, "x, y"), [](float* x, float* y) { square<<<2, N / 2>>>(x, y, N); });
   check("sine", cotangent::gradient(sine, "x, y"), [](float* x, float* y) { sine<<<2, N / 2>>>(x, y, N); });
@@ -167,6 +193,7 @@ int main() {
         [](float* x, float* y) { ops::powers<float, 3><<<2, N / 2>>>(x, y, N); });
   check_record();
   check_struct();
+  check_host();
 
   Device<float> x(inputs()), y(inputs()), dx(inputs()), dy(inputs());
   slopes<<<1, N>>>(x.data, y.data, dx.data, dy.data);

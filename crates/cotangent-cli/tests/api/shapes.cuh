@@ -77,4 +77,6 @@ __global__ void privates(Private p, Derived q, const Private* many, float* y) {
   y[threadIdx.x] = scaled(p) + many[threadIdx.x].value() + q.b * inner.q;
 }
 
+__global__ void more_privates(const Private* many, float* y) { y[threadIdx.x] += scaled(many[threadIdx.x]); }
+
 }  // namespace lib

@@ -24,6 +24,16 @@ pub struct Behind {
     pub clashes: Vec<Name>,
 }
 
+/// Who else may have printed the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sharing {
+    /// Nobody: all that stands behind the program is printed at once.
+    None,
+    /// Texts that were printed at other times and are included with this one: what they have in common is defined by the
+    /// first.
+    Headers,
+}
+
 /// A struct that stands for a type of the program: the same fields in the same places.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Copied {
@@ -49,7 +59,7 @@ impl Behind {
 /// have the same; which ones, the modules tell afterwards.
 ///
 /// The modules must be valid, and come from the program.
-pub fn emit_behind(modules: &mut [Module], provided: &Provided) -> Behind {
+pub fn emit_behind(modules: &mut [Module], provided: &Provided, sharing: Sharing) -> Behind {
     let mut printer =
         Printer { provided, printed: BTreeMap::new(), declared: BTreeSet::new(), behind: Behind::default() };
     let headers: BTreeSet<&str> = modules.iter().flat_map(usage::headers).collect();
@@ -60,13 +70,33 @@ pub fn emit_behind(modules: &mut [Module], provided: &Provided) -> Behind {
     }
     for module in modules {
         printer.rename(module);
+        // The last is what was asked for; what comes before, others may need as well.
+        let last = module.functions.iter().last().map(|function| function.name.clone());
         for item in printer.items(module) {
             text.begin(item.kind, namespace_of(&item.name));
-            text.lines.lines(&item.text);
+            let is_shared = sharing == Sharing::Headers && Some(&item.name) != last.as_ref();
+            let is_definition = matches!(item.kind, Kind::Definition | Kind::Variable);
+            if is_shared && is_definition {
+                text.lines.lines(&guarded(&item));
+            } else {
+                text.lines.lines(&item.text);
+            }
         }
     }
     printer.behind.text = text.finish();
     printer.behind
+}
+
+/// A definition that stands back if the same text was there before. Another text of the same name is an error of the
+/// compiler's, not a silent choice.
+fn guarded(item: &Item) -> String {
+    // FNV-1a: the text must not depend on the machine or the day.
+    let hash = item
+        .text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let word = format!("COTANGENT_{}_{:08x}", item.name.replace("::", "_"), hash >> 32);
+    format!("#ifndef {word}\n#define {word}\n{}#endif\n", item.text)
 }
 
 /// What is at the top level.

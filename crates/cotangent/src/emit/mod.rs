@@ -30,7 +30,7 @@ mod usage;
 
 use std::collections::BTreeSet;
 
-pub use behind::{Behind, Copied, emit_behind, result_type};
+pub use behind::{Behind, Copied, Sharing, emit_behind, result_type};
 pub use dialect::{Dialect, VARIABLE_LABEL};
 
 use dialect::Spellings;
