@@ -37,7 +37,11 @@ T* device_memory(std::size_t bytes) {
 template <class T>
 T* device_zeros(std::size_t bytes) {
   T* memory = device_memory<T>(bytes);
-  if (bytes > 0) COTANGENT_CHECK(cudaMemset(memory, 0, bytes));
+  if (bytes > 0) {
+    COTANGENT_CHECK(cudaMemset(memory, 0, bytes));
+    // For streams that do not wait for this one.
+    COTANGENT_CHECK(cudaStreamSynchronize(nullptr));
+  }
   return memory;
 }
 template <class T>
@@ -92,6 +96,18 @@ void free_host(T* memory) {
 
 // Device memory for what a derivative keeps from one sweep to the other, in the order of a stream.
 template <class T>
+T* stream_memory(std::size_t bytes, cudaStream_t stream) {
+  void* memory = nullptr;
+  if (bytes > 0) COTANGENT_CHECK(cudaMallocAsync(&memory, bytes, stream));
+  return static_cast<T*>(memory);
+}
+template <class T>
+T* stream_zeros(std::size_t bytes, cudaStream_t stream) {
+  T* memory = stream_memory<T>(bytes, stream);
+  if (bytes > 0) COTANGENT_CHECK(cudaMemsetAsync(memory, 0, bytes, stream));
+  return memory;
+}
+template <class T>
 void allocate(T** pointer, std::size_t bytes, cudaStream_t stream = nullptr) {
   *pointer = nullptr;
   if (bytes > 0) COTANGENT_CHECK(cudaMallocAsync(pointer, bytes, stream));
@@ -111,6 +127,13 @@ template <class T>
 void fetch(T* value, T* on_device, cudaStream_t stream = nullptr) {
   COTANGENT_CHECK(cudaMemcpyAsync(value, on_device, sizeof(T), cudaMemcpyDeviceToHost, stream));
   COTANGENT_CHECK(cudaStreamSynchronize(stream));
+}
+
+// Stops if two arguments of a launch are one array: the derivative of the kernel takes them to be apart.
+inline void require_apart(const void* one, const void* other) {
+  if (one == other && one != nullptr) {
+    throw std::runtime_error("two arguments of a launch are the same array, and its derivative takes them to be apart");
+  }
 }
 
 // Stops if a thread needed more slots of the record than --record-slots gave it.

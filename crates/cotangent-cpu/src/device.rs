@@ -1,6 +1,6 @@
 //! Questions about the device, which is this machine.
 
-use crate::error;
+use crate::{error, memory};
 
 /// # Safety
 /// Both pointers are null or the caller's own variables.
@@ -8,11 +8,12 @@ pub(crate) unsafe extern "C" fn memory_info(free: *mut u64, total: *mut u64) -> 
     error::guarded(|| {
         // SAFETY: `sysconf` has no precondition.
         let pages = |name| unsafe { libc::sysconf(name) }.max(0) as u64;
-        let page = pages(libc::_SC_PAGESIZE);
-        for (result, value) in [(free, libc::_SC_AVPHYS_PAGES), (total, libc::_SC_PHYS_PAGES)] {
+        let all = pages(libc::_SC_PHYS_PAGES) * pages(libc::_SC_PAGESIZE);
+        // As on a GPU that nobody else uses: what the program has not freed is missing.
+        for (result, value) in [(free, all.saturating_sub(memory::bytes_in_use())), (total, all)] {
             if !result.is_null() {
                 // SAFETY: per the contract.
-                unsafe { *result = pages(value) * page };
+                unsafe { *result = value };
             }
         }
         Ok(())

@@ -50,6 +50,11 @@ fn find(address: usize) -> Option<(usize, Allocation)> {
     })
 }
 
+/// What the program has allocated and not freed, in bytes.
+pub(crate) fn bytes_in_use() -> u64 {
+    with_allocations(|all| all.values().filter(|one| !one.variable).map(|one| one.bytes as u64).sum())
+}
+
 /// # Safety
 /// `name` is a string of the loaded program.
 pub(crate) unsafe extern "C" fn symbol(address: *const c_void, bytes: u64, name: *const c_char, space: u32) {

@@ -37,6 +37,11 @@ template <class T>
 void free_host(T* memory);
 
 template <class T>
+T* stream_memory(size_t bytes, cudaStream_t stream);
+template <class T>
+T* stream_zeros(size_t bytes, cudaStream_t stream);
+void require_apart(const void* one, const void* other);
+template <class T>
 void allocate(T** pointer, size_t bytes, cudaStream_t stream = nullptr);
 template <class T>
 void allocate_zeros(T** pointer, size_t bytes, cudaStream_t stream = nullptr);

@@ -75,6 +75,19 @@ void run_host(R (*function)(P...), Buffer* buffers, std::index_sequence<I...>) {
   }
 }
 
+// The same for a derivative that frees what it allocates: all of it must be free again.
+template <class R, class... P>
+void host_without_leaks(R (*function)(P...), const Launch&, Buffer* buffers) {
+  size_t before = 0, after = 0, total = 0;
+  cudaMemGetInfo(&before, &total);
+  run_host(function, buffers, std::index_sequence_for<P...>());
+  cudaMemGetInfo(&after, &total);
+  if (after != before) {
+    fprintf(stderr, "the derivative leaves %ld bytes of device memory allocated\n", static_cast<long>(before - after));
+    exit(96);
+  }
+}
+
 // A host function, of the user's or printed. Its arrays are managed memory: the host may use them, and the device too.
 template <class R, class... P>
 void host(R (*function)(P...), const Launch&, Buffer* buffers) {

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cotangent::emit::{Dialect, emit};
 use cotangent::ir::build::FunctionBuilder;
+use cotangent::ir::walk;
 use cotangent::ir::{
     Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Place, Space, StmtKind, Type,
 };
@@ -305,7 +306,14 @@ impl Texts<'_> {
 fn call(module: &Module, space: &str) -> String {
     let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
     if entry.space == Space::Host {
-        return format!("return host({space}::{}, launch, buffers);", entry.name);
+        let mut frees = false;
+        walk::each_stmt(&entry.body, &mut |stmt| {
+            if let StmtKind::Runtime { call, .. } = &stmt.kind {
+                frees |= call.starts_with("cotangent::free") || call.starts_with("cudaFree");
+            }
+        });
+        let how = if frees { "host_without_leaks" } else { "host" };
+        return format!("return {how}({space}::{}, launch, buffers);", entry.name);
     }
     let augmented = augmented_of(module, entry);
     let filling = augmented.unwrap_or(entry);

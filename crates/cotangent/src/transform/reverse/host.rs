@@ -9,11 +9,11 @@ use super::super::locals::{assign, declare};
 use super::Derived;
 use super::function::{Ctx, Pair};
 use super::launch::{self, Slots};
-use crate::analysis::{Object, carries_floats, uses_memory};
+use crate::analysis::{Base, Object, carries_floats, effects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
 use crate::index::Id;
 use crate::ir::walk;
-use crate::ir::{Block, Expr, ExprKind, Launch, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, ExprKind, Launch, LocalId, Place, PlaceKind, PointerType, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
 
@@ -243,7 +243,8 @@ impl Ctx<'_> {
         if active.is_empty() {
             return pair;
         }
-        self.check_overlap(stmt, launch, &active);
+        let apart = self.check_overlap(stmt, launch, &active);
+        self.check_variables(stmt, launch);
         let wrt: Vec<LocalId> = active.iter().map(|position| params[*position]).collect();
         let derived = match self.split_of_launch(launch, &params, &wrt, later) {
             Ok(derived) => derived,
@@ -253,6 +254,7 @@ impl Ctx<'_> {
             }
         };
         let record = self.launch_forward(stmt, launch, &derived, &mut pair.forward);
+        pair.forward.splice(0..0, apart);
         let stream = launch.stream.clone().unwrap_or_else(null_stream);
         let mut args = launch.args.clone();
         let (out, mut after) = (&mut pair.reverse, Block::new());
@@ -329,8 +331,8 @@ impl Ctx<'_> {
         forward.extend([declare(local_of(&size), None), declare(local_of(&record), None)]);
         let count = StmtKind::Call { into: Some(size.clone()), function: bytes, args: size_args };
         forward.insert(1, Stmt::new(count).at(stmt.span));
-        let args = vec![Expr::load(size)];
-        let memory = StmtKind::Runtime { call: "cotangent::device_memory".into(), args, into: Some(record.clone()) };
+        let args = vec![Expr::load(size), stream.clone()];
+        let memory = StmtKind::Runtime { call: "cotangent::stream_memory".into(), args, into: Some(record.clone()) };
         forward.push(Stmt::new(memory));
         let mut args = launch.args.clone();
         args.push(Expr::load(record.clone()));
@@ -342,8 +344,8 @@ impl Ctx<'_> {
         if let Some(needed) = &needed {
             forward.push(declare(local_of(needed), None));
             let size = Expr::new(ExprKind::SizeOf(Type::UINT), Type::SIZE);
-            let (call, into) = ("cotangent::device_zeros".into(), Some(needed.clone()));
-            forward.push(Stmt::new(StmtKind::Runtime { call, args: vec![size], into }));
+            let (call, into) = ("cotangent::stream_zeros".into(), Some(needed.clone()));
+            forward.push(Stmt::new(StmtKind::Runtime { call, args: vec![size, stream.clone()], into }));
             args.push(Expr::load(needed.clone()));
         }
         let recording = Launch { kernel: augmented, args, ..launch.clone() };
@@ -369,7 +371,8 @@ impl Ctx<'_> {
         let size = Expr::new(ExprKind::SizeOf(arg.ty.clone()), Type::SIZE);
         out.push(declare(local_of(&on_device), None));
         let into = Some(on_device.clone());
-        out.push(Stmt::new(StmtKind::Runtime { call: "cotangent::device_zeros".into(), args: vec![size], into }));
+        let args = vec![size, stream.clone()];
+        out.push(Stmt::new(StmtKind::Runtime { call: "cotangent::stream_zeros".into(), args, into }));
         let local = self.names.add(&mut self.function, "_d_sum", arg.ty.clone());
         let sum = Place::local(local, arg.ty.clone());
         after.push(declare(local, None));
@@ -380,29 +383,76 @@ impl Ctx<'_> {
         Expr::load(on_device)
     }
 
-    /// The derivative of a kernel takes its arrays to be apart.
-    fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch, active: &[usize]) {
+    /// The derivative of a kernel takes its arrays to be apart: what may not be is looked at before the launch.
+    fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch, active: &[usize]) -> Block {
+        let mut checks = Block::new();
         for (position, arg) in launch.args.iter().enumerate() {
             let reached = self.objects.reachable(arg);
             for other in (0..position).filter(|other| active.contains(&position) || active.contains(other)) {
+                let other_arg = &launch.args[other];
                 let meets = |object: &Object| reached.iter().any(|mine| mine.overlaps(object));
-                if self.objects.reachable(&launch.args[other]).iter().any(meets) {
-                    let kernel = &self.module.functions[launch.kernel];
-                    let name = |position: usize| kernel.local_name(kernel.params[position]).to_owned();
-                    let message = format!("`{}` and `{}` may be the same array", name(other), name(position));
-                    self.report(
-                        Diagnostic::new(
-                            NO_DERIVATIVE,
-                            stmt.span,
-                            message,
-                            "the kernel's derivative takes them to be apart",
-                        )
-                        .help("pass different arrays, by variables that are never assigned each other"),
-                    );
+                if !self.objects.reachable(other_arg).iter().any(meets) {
+                    continue;
                 }
+                if arg.ty.is_pointer() && other_arg.ty.is_pointer() && unspanned(arg) != unspanned(other_arg) {
+                    let args = [other_arg, arg].map(|pointer| Expr::cast(pointer.clone(), const_void()));
+                    checks.push(call_of("cotangent::require_apart", args.to_vec()));
+                    continue;
+                }
+                let kernel = &self.module.functions[launch.kernel];
+                let name = |position: usize| kernel.local_name(kernel.params[position]).to_owned();
+                let message = format!("`{}` and `{}` may be the same array", name(other), name(position));
+                let label = "the kernel's derivative takes them to be apart";
+                self.report(Diagnostic::new(NO_DERIVATIVE, stmt.span, message, label).help("pass different arrays"));
+            }
+        }
+        checks
+    }
+
+    /// Values that a kernel leaves in variables outside functions would be lost for other kernels.
+    fn check_variables(&mut self, stmt: &Stmt, launch: &Launch) {
+        let written = effects(self.module, launch.kernel).others;
+        for object in written {
+            let Base::Global(global) = object.base else { continue };
+            let variable = &self.module.globals[global];
+            if carries_floats(self.module, &variable.ty) {
+                let message =
+                    format!("the kernel may leave active values in `{}`, which is no parameter", variable.name);
+                self.report(
+                    Diagnostic::new(CONSTANT_MEMORY, stmt.span, message, "no adjoint is handed in for it")
+                        .help(format!("make `{}` a parameter of the kernel", variable.name)),
+                );
             }
         }
     }
+}
+
+fn const_void() -> Type {
+    let void = PointerType {
+        pointee: Type::Void,
+        is_const: true,
+        is_restrict: false,
+        is_volatile: false,
+        is_reference: false,
+    };
+    Type::Pointer(Box::new(void))
+}
+
+/// The pointer that an argument is, whatever it promises and wherever it stands.
+fn unspanned(pointer: &Expr) -> Expr {
+    let mut pointer = match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => return unspanned(operand),
+        _ => pointer.clone(),
+    };
+    let _ = walk::visit_expr_mut(&mut pointer, &mut |node| {
+        match node {
+            walk::NodeMut::Expr(expr) => expr.span = Span::NONE,
+            walk::NodeMut::Place(place) => place.span = Span::NONE,
+            walk::NodeMut::Stmt(_) => {}
+        }
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    pointer
 }
 
 /// What is left in the forward sweep of a call that comes later: its result.
