@@ -44,7 +44,10 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     Host,
-    Thread { block: [u32; 3], thread: [u32; 3] },
+    Thread {
+        block: [u32; 3],
+        thread: [u32; 3],
+    },
     /// A launch, copy or fill that was asked for before the present one.
     Earlier,
 }

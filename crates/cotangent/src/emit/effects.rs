@@ -151,11 +151,12 @@ fn collective(scope: &Scope<'_>, op: CollectiveOp, mask: Option<&Expr>, args: &[
 }
 
 fn opaque(scope: &Scope<'_>, callee: &str, args: &[OpaqueArg]) -> String {
-    let argument = |arg: &OpaqueArg| match arg {
+    let argument = |(position, arg): (usize, &OpaqueArg)| match arg {
         OpaqueArg::Value(value) => in_ellipsis(scope, value).text,
+        OpaqueArg::Text(stream) if callee == "fprintf" && position == 0 => stream.to_string(),
         OpaqueArg::Text(text) => literals::string(text),
     };
-    format!("{callee}({})", comma_separated(&args.iter().map(argument).collect::<Vec<_>>()))
+    format!("{callee}({})", comma_separated(&args.iter().enumerate().map(argument).collect::<Vec<_>>()))
 }
 
 fn launch(scope: &Scope<'_>, launch: &Launch) -> String {

@@ -75,7 +75,8 @@ pub(super) fn headers(module: &Module) -> BTreeSet<&'static str> {
     found
 }
 
-const CALLEE_HEADERS: [(&str, &str); 2] = [("printf", "<cstdio>"), ("assert", "<cassert>")];
+const CALLEE_HEADERS: [(&str, &str); 4] =
+    [("printf", "<cstdio>"), ("fprintf", "<cstdio>"), ("exit", "<cstdlib>"), ("assert", "<cassert>")];
 
 fn add_header_of_type(ty: &Type, found: &mut BTreeSet<&'static str>) {
     match ty {

@@ -60,7 +60,9 @@ impl<'a> Body<'_, 'a> {
     pub(super) fn prepare_opaque(&mut self, node: &'a Node, callee: Name, result: Type) -> Lowered<PreparedCall> {
         let mut args: Vec<OpaqueArg> = Vec::new();
         for argument in node.inner.iter().skip(1) {
-            if let Some(text) = string_literal(argument) {
+            // Where it prints to is a name, not a value.
+            let stream = (&*callee == "fprintf" && args.is_empty()).then(|| standard_stream(argument)).flatten();
+            if let Some(text) = stream.or_else(|| string_literal(argument)) {
                 args.push(OpaqueArg::Text(text.into()));
                 continue;
             }
@@ -243,4 +245,16 @@ fn unescape(quoted: &str) -> String {
         }
     }
     out
+}
+
+/// The name of one of C's streams for messages.
+fn standard_stream(node: &Node) -> Option<String> {
+    match (node.kind, &node.data.referenced_decl) {
+        (Kind::DeclRefExpr, Some(reference)) => {
+            let name = reference.name.clone()?;
+            ["stderr", "stdout"].contains(&&*name).then(|| name.to_string())
+        }
+        (Kind::ImplicitCastExpr | Kind::ParenExpr, _) => standard_stream(node.inner.first()?),
+        _ => None,
+    }
 }

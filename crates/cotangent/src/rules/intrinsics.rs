@@ -16,6 +16,7 @@ pub enum Intrinsic {
 /// Functions whose body is not known and which change no memory of the program.
 pub const OPAQUE_CALLS: &[&str] = &[
     "printf",
+    "fprintf",
     "__trap",
     "__brkpt",
     "__nanosleep",
