@@ -101,6 +101,13 @@ T* stream_memory(std::size_t bytes, cudaStream_t stream) {
   if (bytes > 0) COTANGENT_CHECK(cudaMallocAsync(&memory, bytes, stream));
   return static_cast<T*>(memory);
 }
+// A copy of an array as it is now.
+template <class T>
+T* snapshot(T* from, std::size_t bytes, cudaStream_t stream) {
+  T* copy = stream_memory<T>(bytes, stream);
+  if (bytes > 0) COTANGENT_CHECK(cudaMemcpyAsync(copy, from, bytes, cudaMemcpyDeviceToDevice, stream));
+  return copy;
+}
 template <class T>
 T* stream_zeros(std::size_t bytes, cudaStream_t stream) {
   T* memory = stream_memory<T>(bytes, stream);

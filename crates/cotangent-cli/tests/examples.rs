@@ -79,3 +79,16 @@ fn black_scholes_runs() {
 fn black_scholes_builds() {
     builds("black_scholes");
 }
+
+#[test]
+fn time_loop_runs() {
+    // It prints how long it takes, and fails if its two gradients differ.
+    for words in [&["run", "time_loop.cu"][..], &["run", "time_loop.cu", "--check", "--args", "200"]] {
+        assert_eq!(String::from_utf8_lossy(&cotangent("time_loop", words).stderr), "");
+    }
+}
+
+#[test]
+fn time_loop_builds() {
+    builds("time_loop");
+}

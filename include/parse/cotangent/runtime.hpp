@@ -39,6 +39,8 @@ void free_host(T* memory);
 template <class T>
 T* stream_memory(size_t bytes, cudaStream_t stream);
 template <class T>
+T* snapshot(T* from, size_t bytes, cudaStream_t stream);
+template <class T>
 T* stream_zeros(size_t bytes, cudaStream_t stream);
 void require_apart(const void* one, const void* other);
 template <class T>

@@ -93,6 +93,7 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::free_device", Class::Own),
     ("cotangent::host_zeros", Class::Own),
     ("cotangent::stream_memory", Class::Own),
+    ("cotangent::snapshot", Class::Own),
     ("cotangent::stream_zeros", Class::Own),
     ("cotangent::require_apart", Class::Own),
     ("cotangent::free_host", Class::Own),
@@ -123,8 +124,9 @@ pub fn is_runtime(name: &str) -> bool {
 
 /// Whether a function returns a pointer to what it is asked for: `float* p = cotangent::device_memory<float>(bytes)`.
 pub fn returns_pointer_to(name: &str) -> bool {
-    name.starts_with("cotangent::")
-        && (name.ends_with("_memory") || name.ends_with("_zeros") && !name.contains("allocate"))
+    name == "cotangent::snapshot"
+        || name.starts_with("cotangent::")
+            && (name.ends_with("_memory") || name.ends_with("_zeros") && !name.contains("allocate"))
 }
 
 /// Whether a function returns what it is asked for: `float v = cotangent::pop<float>(_tape)`.

@@ -17,6 +17,9 @@ use crate::ir::{Block, Expr, ExprKind, Launch, LocalId, Place, PlaceKind, Pointe
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
 
+/// Arguments of a launch, by position, that are arrays to be copied as a whole; and their sizes.
+type Copied = Vec<(usize, Expr)>;
+
 impl Ctx<'_> {
     /// A call of the CUDA runtime.
     pub(super) fn runtime(&mut self, stmt: &Stmt, call: &str, args: &[Expr], into: Option<&Place>) -> Pair {
@@ -246,8 +249,8 @@ impl Ctx<'_> {
         let apart = self.check_overlap(stmt, launch, &active);
         self.check_variables(stmt, launch);
         let wrt: Vec<LocalId> = active.iter().map(|position| params[*position]).collect();
-        let derived = match self.split_of_launch(launch, &params, &wrt, later) {
-            Ok(derived) => derived,
+        let (derived, copied) = match self.split_of_launch(launch, &params, &wrt, later) {
+            Ok(found) => found,
             Err(found) => {
                 found.into_iter().for_each(|found| self.report(found));
                 return pair;
@@ -257,6 +260,12 @@ impl Ctx<'_> {
         pair.forward.splice(0..0, apart);
         let stream = launch.stream.clone().unwrap_or_else(null_stream);
         let mut args = launch.args.clone();
+        let mut snapshots = Vec::new();
+        for (position, bytes) in copied {
+            let snapshot = self.snapshot(&launch.args[position], bytes, &stream, &mut pair.forward);
+            args[position] = Expr::cast(Expr::load(snapshot.clone()), args[position].ty.clone());
+            snapshots.push(snapshot);
+        }
         let (out, mut after) = (&mut pair.reverse, Block::new());
         for position in active {
             let arg = &launch.args[position];
@@ -273,7 +282,8 @@ impl Ctx<'_> {
         out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
         out.push(call_of("cotangent::check_launch", Vec::new()));
         out.extend(after);
-        out.extend(record.map(|record| call_of("cotangent::release", vec![Expr::load(record), stream])));
+        let kept = record.into_iter().chain(snapshots);
+        out.extend(kept.map(|kept| call_of("cotangent::release", vec![Expr::load(kept), stream.clone()])));
         pair
     }
 
@@ -284,14 +294,15 @@ impl Ctx<'_> {
         carries_floats(self.module, &arg.ty) && self.is_active_value(arg)
     }
 
-    /// The kernel's two sweeps. Memory that its reverse sweep reads and that changes until then is recorded.
+    /// The kernel's two sweeps. Memory that its reverse sweep reads and that changes until then is copied as a whole if
+    /// its size is known, else what is read of it is recorded. Returns the positions of what is copied, and the sizes.
     fn split_of_launch(
         &mut self,
         launch: &Launch,
         params: &[LocalId],
         wrt: &[LocalId],
         later: &BTreeSet<Object>,
-    ) -> Result<Derived, Vec<Diagnostic>> {
+    ) -> Result<(Derived, Copied), Vec<Diagnostic>> {
         let derived = self.pullbacks.request_split(self.module, launch.kernel, wrt, &[])?;
         let changes = |position: &&usize| {
             let reached = self.objects.reachable(&launch.args[**position]);
@@ -299,11 +310,18 @@ impl Ctx<'_> {
                 .iter()
                 .any(|object| later.iter().any(|other| other.overlaps(object)) || self.is_unstable_memory(object))
         };
-        let saved: Vec<LocalId> = derived.needed.iter().filter(changes).map(|position| params[*position]).collect();
-        if saved.is_empty() {
-            return Ok(derived);
+        let (mut saved, mut copied) = (Vec::new(), Vec::new());
+        for position in derived.needed.iter().filter(changes) {
+            match self.known_bytes(&launch.args[*position]) {
+                Some(bytes) => copied.push((*position, bytes)),
+                None => saved.push(params[*position]),
+            }
         }
-        self.pullbacks.request_split(self.module, launch.kernel, wrt, &saved)
+        if saved.is_empty() {
+            return Ok((derived, copied));
+        }
+        let derived = self.pullbacks.request_split(self.module, launch.kernel, wrt, &saved)?;
+        Ok((derived, copied))
     }
 
     /// Replaces the launch by one that records, if there is something to record.
@@ -394,7 +412,10 @@ impl Ctx<'_> {
                 if !self.objects.reachable(other_arg).iter().any(meets) {
                     continue;
                 }
-                if arg.ty.is_pointer() && other_arg.ty.is_pointer() && unspanned(arg) != unspanned(other_arg) {
+                if arg.ty.is_pointer()
+                    && other_arg.ty.is_pointer()
+                    && without_spans(uncast(arg)) != without_spans(uncast(other_arg))
+                {
                     let args = [other_arg, arg].map(|pointer| Expr::cast(pointer.clone(), const_void()));
                     checks.push(call_of("cotangent::require_apart", args.to_vec()));
                     continue;
@@ -438,13 +459,18 @@ fn const_void() -> Type {
     Type::Pointer(Box::new(void))
 }
 
-/// The pointer that an argument is, whatever it promises and wherever it stands.
-fn unspanned(pointer: &Expr) -> Expr {
-    let mut pointer = match &pointer.kind {
-        ExprKind::Cast(operand) if operand.ty.is_pointer() => return unspanned(operand),
-        _ => pointer.clone(),
-    };
-    let _ = walk::visit_expr_mut(&mut pointer, &mut |node| {
+/// The pointer that an argument is, whatever it promises.
+fn uncast(pointer: &Expr) -> &Expr {
+    match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => uncast(operand),
+        _ => pointer,
+    }
+}
+
+/// An expression wherever it stands.
+pub(super) fn without_spans(expr: &Expr) -> Expr {
+    let mut expr = expr.clone();
+    let _ = walk::visit_expr_mut(&mut expr, &mut |node| {
         match node {
             walk::NodeMut::Expr(expr) => expr.span = Span::NONE,
             walk::NodeMut::Place(place) => place.span = Span::NONE,
@@ -452,7 +478,7 @@ fn unspanned(pointer: &Expr) -> Expr {
         }
         std::ops::ControlFlow::<()>::Continue(())
     });
-    pointer
+    expr
 }
 
 /// What is left in the forward sweep of a call that comes later: its result.

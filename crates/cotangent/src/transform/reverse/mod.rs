@@ -18,6 +18,7 @@ mod rollback;
 mod ruled;
 mod slice;
 mod slots;
+mod snapshot;
 mod split;
 mod stable;
 mod tape;

@@ -1,0 +1,109 @@
+//! Copies of whole arrays that change before the reverse sweep reads them. How long an array is says its allocation.
+
+use super::super::locals::declare;
+use super::super::normalize::own_variable;
+use super::function::Ctx;
+use super::host::without_spans;
+use crate::analysis::{Base, Object, Step};
+use crate::ir::walk::{self, Node};
+use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::rules::{RuntimeClass, runtime_class};
+
+impl Ctx<'_> {
+    /// The size of the array that an argument points to the beginning of, if all arrays that it may be were allocated
+    /// with that size.
+    pub(super) fn known_bytes(&self, arg: &Expr) -> Option<Expr> {
+        self.function.locals[variable(arg)?].ty.pointee()?;
+        let targets = self.objects.targets(arg);
+        let mut found: Option<Expr> = None;
+        for target in &targets {
+            let Object { base: Base::Local(owner), path } = target else { return None };
+            if path.as_slice() != [Step::Deref] || self.primal.params.contains(owner) {
+                return None;
+            }
+            for bytes in self.allocated(*owner)? {
+                if found.as_ref().is_some_and(|known| *known != bytes) {
+                    return None;
+                }
+                found = Some(bytes);
+            }
+        }
+        found.filter(|_| self.is_never_moved(&targets))
+    }
+
+    /// The sizes of all that is allocated for a variable; none if one of them may change.
+    fn allocated(&self, owner: LocalId) -> Option<Vec<Expr>> {
+        let mut found = Vec::new();
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            if let StmtKind::Runtime { call, args, into: Some(into) } = &stmt.kind
+                && matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
+                && into.kind == PlaceKind::Local(owner)
+            {
+                found.push(args.first().cloned());
+            }
+        });
+        let stable =
+            |bytes: Option<Expr>| bytes.filter(|bytes| self.is_settled(bytes)).map(|bytes| without_spans(&bytes));
+        found.into_iter().map(stable).collect()
+    }
+
+    /// Whether a value is made of variables that keep the value they are given first.
+    fn is_settled(&self, value: &Expr) -> bool {
+        walk::visit_expr(value, &mut |node| match node {
+            Node::Place(Place { kind: PlaceKind::Local(local), .. }) => {
+                let writes = self.write_counts.get(local).copied().unwrap_or(0);
+                let most = if self.primal.params.contains(local) { 0 } else { 1 };
+                let is_in_loop = self.frames.iter().any(|frame| frame.is_loop && frame.declared.contains(local));
+                let is_settled = writes <= most && !self.address_taken.contains(local) && !is_in_loop;
+                if is_settled { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
+            }
+            Node::Place(_) => std::ops::ControlFlow::Break(()),
+            Node::Expr(_) | Node::Stmt(_) => std::ops::ControlFlow::Continue(()),
+        })
+        .is_continue()
+    }
+
+    /// Whether pointers to these arrays only ever take the values of each other: all point to a beginning.
+    fn is_never_moved(&self, targets: &std::collections::BTreeSet<Object>) -> bool {
+        let mut is_moved = false;
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            let (place, value) = match &stmt.kind {
+                StmtKind::Declare { local, init: Some(init) } => {
+                    (Place::local(*local, self.primal.locals[*local].ty.clone()), init)
+                }
+                StmtKind::Assign { place, value } => (place.clone(), value),
+                _ => return,
+            };
+            let is_one =
+                place.ty.is_pointer() && self.objects.targets(value).iter().any(|object| targets.contains(object));
+            is_moved |= is_one && (variable(value).is_none() || own_variable(&place).is_none());
+        });
+        !is_moved
+    }
+
+    /// A copy of an array as it is now.
+    pub(super) fn snapshot(&mut self, arg: &Expr, bytes: Expr, stream: &Expr, forward: &mut Block) -> Place {
+        let pointee = arg.ty.pointee().cloned().unwrap_or(Type::Void);
+        let ty = Type::pointer(pointee);
+        let name =
+            variable(arg).map_or("_kept".to_owned(), |local| format!("_kept_{}", self.function.locals[local].name));
+        let kept = self.names.add(&mut self.function, &name, ty.clone());
+        forward.push(declare(kept, None));
+        let kept = Place::local(kept, ty);
+        let source = variable(arg)
+            .map_or(arg.clone(), |local| Expr::load(Place::local(local, self.function.locals[local].ty.clone())));
+        let args = vec![source, bytes, stream.clone()];
+        let into = Some(kept.clone());
+        forward.push(Stmt::new(StmtKind::Runtime { call: "cotangent::snapshot".into(), args, into }));
+        kept
+    }
+}
+
+/// The variable that a pointer is the value of.
+fn variable(pointer: &Expr) -> Option<LocalId> {
+    match &pointer.kind {
+        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => Some(*local),
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => variable(operand),
+        _ => None,
+    }
+}
