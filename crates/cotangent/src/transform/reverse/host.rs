@@ -275,6 +275,14 @@ impl Ctx<'_> {
                 args.push(super::calls::as_pointer(shadow, Type::pointer(pointee)));
                 continue;
             }
+            if uses_memory(self.module, &arg.ty) {
+                let message = "a record with pointers to active values is passed by value";
+                self.report(
+                    Diagnostic::new(NO_DERIVATIVE, stmt.span, message, "its adjoint would need pointers of its own")
+                        .help("pass the pointers as arguments of their own"),
+                );
+                return pair;
+            }
             args.push(self.adjoint_on_device(arg, &stream, out, &mut after));
         }
         args.extend(record.iter().map(|record| Expr::load(record.clone())));
