@@ -31,9 +31,9 @@ pub(crate) enum Color {
 pub(crate) enum Task {
     /// Print a function and all it needs
     Print(Print),
-    /// Differentiate a kernel or a device function
+    /// Differentiate a kernel, a device function or a host function
     Grad(Grad),
-    /// Prove the derivatives of a kernel or a device function on the CPU
+    /// Prove the derivatives of a kernel, a device function or a host function on the CPU
     Check(Check),
     /// Call nvcc or Clang on files that ask for gradients in their own text
     ///
@@ -89,7 +89,7 @@ pub(crate) enum Dialect {
     Cpu,
 }
 
-/// Differentiates a kernel or a device function, and prints the derivative with all it needs as one CUDA file.
+/// Differentiates a kernel, a device function or a host function, and prints the derivative with all it needs as one CUDA file.
 ///
 /// Reverse mode: `f_grad` has the parameters of `f`, then an adjoint for each parameter named. On entry an adjoint holds
 /// the derivatives with respect to the final contents of its parameter, on exit with respect to the initial contents.

@@ -38,6 +38,22 @@ pub struct ParseRequest<'a> {
     pub colour: bool,
 }
 
+impl<'a> ParseRequest<'a> {
+    /// One pass of a file as it is, with our own headers and no more of the standard library than it includes.
+    pub fn new(file: &'a Path, pass: Pass, flags: &'a ParseFlags) -> ParseRequest<'a> {
+        ParseRequest {
+            file,
+            pass,
+            flags,
+            cuda_path: None,
+            whole_library: false,
+            instead: None,
+            appended: "",
+            colour: false,
+        }
+    }
+}
+
 /// The newest architecture that Clang 19 knows. A newer one is parsed as this, with its own `__CUDA_ARCH__`.
 const NEWEST_ARCH: Arch = Arch { number: 90, suffix: Some('a') };
 

@@ -18,16 +18,7 @@ fn parse(text: &str, pass: Pass, words: &str, cuda_path: Option<&Path>) -> Resul
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     let flags: ParseFlags = flags::read(&words)?;
     let mut bytes = Vec::new();
-    let request = ParseRequest {
-        file: &file,
-        pass,
-        flags: &flags,
-        cuda_path,
-        whole_library: true,
-        instead: None,
-        appended: "",
-        colour: false,
-    };
+    let request = ParseRequest { cuda_path, whole_library: true, ..ParseRequest::new(&file, pass, &flags) };
     dump(&tools(), &request, &mut |piece| bytes.extend_from_slice(piece))?;
     Ok(String::from_utf8(bytes).unwrap())
 }

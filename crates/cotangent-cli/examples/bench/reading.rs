@@ -27,16 +27,7 @@ pub(crate) fn read_once() -> Outcome<bool> {
 pub(crate) fn figures(tools: &Tools) -> Outcome<Vec<Figure>> {
     let flags = ParseFlags::default();
     let file = source();
-    let request = ParseRequest {
-        file: &file,
-        pass: Pass::Host,
-        flags: &flags,
-        cuda_path: None,
-        whole_library: false,
-        instead: None,
-        appended: "",
-        colour: false,
-    };
+    let request = ParseRequest::new(&file, Pass::Host, &flags);
     let (mut reading, mut dumping) = (Duration::MAX, Duration::MAX);
     let mut kilobytes: f64 = 0.0;
     for _ in 0..ROUNDS {

@@ -120,16 +120,7 @@ fn write_dump(tools: &Tools, source: &Path, pass: Pass) -> Result<(), Failed> {
 /// twenty times as long where Clang rejects it anyhow.
 fn sieved(tools: &Tools, file: &Path, pass: Pass) -> Result<Vec<u8>, Failure> {
     let flags = ParseFlags::default();
-    let request = ParseRequest {
-        file,
-        pass,
-        flags: &flags,
-        cuda_path: None,
-        whole_library: false,
-        instead: None,
-        appended: "",
-        colour: false,
-    };
+    let request = ParseRequest::new(file, pass, &flags);
     let mut sieve = Sieve::new(is_not_system);
     parse::dump(tools, &request, &mut |piece| sieve.push(piece))?;
     Ok(sieve.finish())

@@ -8,7 +8,7 @@ use super::effects::call_writes;
 use super::objects::{Base, Object, Objects};
 use crate::ir::walk;
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Module, Place, RuleKind, StmtKind, Type, UnaryOp};
-use crate::rules::{RuntimeClass, runtime_class};
+use crate::rules::runtime_class;
 
 /// The active objects of a function.
 #[derive(Clone, Debug)]
@@ -159,12 +159,8 @@ fn flow(module: &Module, objects: &Objects<'_>, stmt: &StmtKind) -> Option<Flow>
             Some(Flow { from, to: Some(call_writes(objects, launch.kernel, &launch.args)) })
         }
         StmtKind::Runtime { call, args, .. } => {
-            let from = match (runtime_class(call)?, args.as_slice()) {
-                (RuntimeClass::Copy { .. }, [_, from, ..]) | (RuntimeClass::CopyRows { .. }, [_, _, from, ..]) => from,
-                (RuntimeClass::Symbol, [_, from, ..]) => from,
-                _ => return None,
-            };
-            Some(Flow { from: objects.targets(from), to: Some(objects.targets(args.first()?)) })
+            let (to, from) = runtime_class(call)?.ends_of_copy()?;
+            Some(Flow { from: objects.targets(args.get(from)?), to: Some(objects.targets(args.get(to)?)) })
         }
         StmtKind::Return(Some(value)) => Some(Flow { from: from_values(&[value]), to: None }),
         StmtKind::Declare { init: None, .. }

@@ -35,14 +35,12 @@ pub fn written(objects: &Objects<'_>, block: &[Stmt]) -> BTreeSet<Object> {
 
 /// The memory that a call of the runtime changes.
 fn runtime_writes(objects: &Objects<'_>, call: &str, args: &[Expr]) -> BTreeSet<Object> {
-    match (runtime_class(call), args.first()) {
-        (Some(RuntimeClass::Copy { .. } | RuntimeClass::CopyRows { .. } | RuntimeClass::Fill { .. }), Some(to)) => {
-            objects.targets(to)
-        }
-        // It may go both ways.
-        (Some(RuntimeClass::Symbol), _) => args.iter().take(2).flat_map(|arg| objects.targets(arg)).collect(),
-        _ => BTreeSet::new(),
-    }
+    let Some(class) = runtime_class(call) else { return BTreeSet::new() };
+    let to = match class {
+        RuntimeClass::Fill { .. } => Some(0),
+        _ => class.ends_of_copy().map(|(to, _)| to),
+    };
+    to.and_then(|to| args.get(to)).map(|to| objects.targets(to)).unwrap_or_default()
 }
 
 /// The objects that a called function may write, beside where its result goes. Nothing need be pure.

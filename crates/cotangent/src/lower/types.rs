@@ -7,6 +7,7 @@ use crate::clang::types::{Named, Spelled, parse, template_arguments};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::{Field, FloatKind, IntKind, PointerType, Record, RecordId, Type};
+use crate::rules::TAPE;
 use crate::source::Span;
 
 /// Records that CUDA's own headers declare: `float3` and its like, and `dim3`.
@@ -43,9 +44,6 @@ pub(super) fn is_builtin_record(name: &str) -> bool {
         .any(|element| name.strip_prefix(element).is_some_and(|count| matches!(count, "1" | "2" | "3" | "4")));
     vector || name == "dim3"
 }
-
-/// The class of Cotangent's own in which derivatives of host functions keep values.
-const OWN_TAPE: &str = "cotangent::Tape";
 
 impl<'a> Context<'a> {
     /// The type that a spelling means.
@@ -127,8 +125,8 @@ impl<'a> Context<'a> {
         if let Some(ty) = scalar(&named.name) {
             return Ok(ty);
         }
-        if named.name == OWN_TAPE {
-            return Ok(Type::Opaque(OWN_TAPE.into()));
+        if named.name == TAPE {
+            return Ok(Type::Opaque(TAPE.into()));
         }
         if let Some(id) = self.find_record(pass, &named.name) {
             return self.record(pass, id, span).map(Type::Record);

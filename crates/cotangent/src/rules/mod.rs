@@ -11,4 +11,6 @@ pub use math::{Formula, Parameter, Partial, Rule, derivative, helper, is_math, m
 
 /// The manual's page of functions, in Markdown.
 pub use math::page as page_of_functions;
-pub use runtime::{RuntimeClass, is_runtime, returns_pointer_to, returns_value_of, runtime_class, runtime_functions};
+pub use runtime::{
+    RuntimeClass, TAPE, is_runtime, returns_pointer_to, returns_value_of, runtime_class, runtime_functions,
+};

@@ -34,7 +34,31 @@ pub enum RuntimeClass {
     Own,
 }
 
+impl RuntimeClass {
+    /// The positions of the arguments that a copy goes to and comes from.
+    pub fn ends_of_copy(self) -> Option<(usize, usize)> {
+        match self {
+            Class::Copy { .. } | Class::Symbol => Some((0, 1)),
+            Class::CopyRows { .. } => Some((0, 2)),
+            Class::Allocate { .. }
+            | Class::Memory { .. }
+            | Class::Free
+            | Class::Fill { .. }
+            | Class::Create { .. }
+            | Class::Destroy
+            | Class::Synchronize
+            | Class::Record
+            | Class::WaitFor
+            | Class::Query
+            | Class::Own => None,
+        }
+    }
+}
+
 use RuntimeClass as Class;
+
+/// The class of `cotangent/runtime.hpp` in which derivatives of host functions keep values.
+pub const TAPE: &str = "cotangent::Tape";
 
 /// By name.
 const RUNTIME: &[(&str, RuntimeClass)] = &[

@@ -8,6 +8,7 @@ use crate::ir::{
     Block, Expr, ExprKind, Function, Local, LocalId, Module, Name, Place, PlaceKind, Real, Stmt, StmtKind, Storage,
     Type,
 };
+use crate::source::Span;
 
 /// Gives out new private variables of one function.
 #[derive(Clone)]
@@ -43,7 +44,7 @@ impl NewLocals {
     /// A new private variable.
     pub(super) fn add(&mut self, function: &mut Function, wanted: &str, ty: Type) -> LocalId {
         let name = self.name(wanted);
-        let span = crate::source::Span::NONE;
+        let span = Span::NONE;
         function.locals.push(Local { name, ty, storage: Storage::Private, span })
     }
 }
@@ -120,19 +121,8 @@ pub(super) fn aggregate(mut parts: Vec<Expr>, ty: Type) -> Expr {
 
 /// Whether two places are written the same way, wherever they stand.
 pub(super) fn same_place(left: &Place, right: &Place) -> bool {
-    let strip = |place: &Place| {
-        let mut place = place.clone();
-        let _ = walk::visit_place_mut(&mut place, &mut |node| {
-            match node {
-                walk::NodeMut::Expr(expr) => expr.span = crate::source::Span::NONE,
-                walk::NodeMut::Place(place) => place.span = crate::source::Span::NONE,
-                walk::NodeMut::Stmt(_) => {}
-            }
-            ControlFlow::<()>::Continue(())
-        });
-        place
-    };
-    strip(left) == strip(right)
+    let load = |place: &Place| without_spans(&Expr::load(place.clone()));
+    load(left) == load(right)
 }
 
 /// Whether a block reads, writes or points to a variable.
@@ -152,4 +142,18 @@ fn is_mention(node: walk::Node<'_>, local: LocalId) -> ControlFlow<()> {
         }
         _ => ControlFlow::Continue(()),
     }
+}
+
+/// An expression wherever it stands.
+pub(super) fn without_spans(expr: &Expr) -> Expr {
+    let mut expr = expr.clone();
+    let _ = walk::visit_expr_mut(&mut expr, &mut |node| {
+        match node {
+            walk::NodeMut::Expr(expr) => expr.span = Span::NONE,
+            walk::NodeMut::Place(place) => place.span = Span::NONE,
+            walk::NodeMut::Stmt(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    expr
 }

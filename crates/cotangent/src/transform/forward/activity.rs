@@ -17,7 +17,7 @@ use crate::ir::{
     BinaryOp, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, Place, PlaceKind,
     RuleKind, Stmt, StmtKind, Type, UnaryOp,
 };
-use crate::rules::{RuntimeClass, runtime_class};
+use crate::rules::runtime_class;
 use crate::source::Span;
 
 /// For each parameter: whether its value is active, then what it points to, then what that points to.
@@ -238,12 +238,10 @@ impl Activity {
                 }
             }
             StmtKind::Runtime { call, args, .. } => {
-                let from = match (runtime_class(call), args.as_slice()) {
-                    (Some(RuntimeClass::Copy { .. } | RuntimeClass::Symbol), [_, from, ..]) => from,
-                    (Some(RuntimeClass::CopyRows { .. }), [_, _, from, ..]) => from,
-                    _ => return,
-                };
-                if let (Some(from), Some(to)) = (self.target(from), self.target(&args[0])) {
+                let ends = runtime_class(call).and_then(|class| class.ends_of_copy());
+                if let Some((Some(to), Some(from))) = ends.map(|(to, from)| (args.get(to), args.get(from)))
+                    && let (Some(from), Some(to)) = (self.target(from), self.target(to))
+                {
                     self.flows.push((from, to, span));
                 }
             }

@@ -12,7 +12,7 @@ use crate::ir::{
 use crate::rules::{self, Partial};
 use crate::source::Span;
 use crate::transform::differentiable::{contains_float, have_same_leaves};
-use crate::transform::locals::zero;
+use crate::transform::locals::{same_place, zero};
 use crate::transform::signatures::writes_active;
 
 impl Pushforward<'_, '_> {
@@ -364,18 +364,7 @@ fn is_fixed(place: &Place) -> bool {
 
 /// Whether a value is what the place holds already.
 fn is_load_of(value: &Expr, place: &Place) -> bool {
-    let without_spans = |mut expr: Expr| {
-        let _ = walk::visit_expr_mut(&mut expr, &mut |node| {
-            match node {
-                walk::NodeMut::Expr(expr) => expr.span = Span::NONE,
-                walk::NodeMut::Place(place) => place.span = Span::NONE,
-                walk::NodeMut::Stmt(_) => {}
-            }
-            std::ops::ControlFlow::<()>::Continue(())
-        });
-        expr
-    };
-    matches!(value.kind, ExprKind::Load(_)) && without_spans(value.clone()) == without_spans(Expr::load(place.clone()))
+    matches!(&value.kind, ExprKind::Load(read) if same_place(read, place))
 }
 
 /// Whether what follows a statement is never reached.

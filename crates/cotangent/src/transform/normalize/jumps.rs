@@ -38,7 +38,7 @@ pub(in crate::transform) fn remove_jumps(module: &Module, function: &mut Functio
 
 /// The kinds of jumps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Break,
     Continue,
     Return,
@@ -411,7 +411,7 @@ fn ends(block: &[Stmt]) -> bool {
 }
 
 /// Whether a block has a jump that leaves the block.
-fn has_jump(block: &[Stmt], kind: Kind) -> bool {
+pub(super) fn has_jump(block: &[Stmt], kind: Kind) -> bool {
     block.iter().any(|stmt| contains(stmt, kind))
 }
 

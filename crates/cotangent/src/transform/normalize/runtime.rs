@@ -5,9 +5,11 @@
 use std::ops::ControlFlow;
 
 use super::super::locals::NewLocals;
+use super::jumps::{Kind as Jump, has_jump};
 use crate::ir::walk::{self, PartMut};
-use crate::ir::{Block, Expr, ExprKind, Function, LoopTest, Module, Place, Space, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, ExprKind, Function, LoopTest, Module, Name, Place, Space, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
+use crate::source::Span;
 
 /// Rewrites the allocations of a host function.
 pub(in crate::transform) fn results_of_runtime(module: &Module, function: &mut Function) {
@@ -16,24 +18,23 @@ pub(in crate::transform) fn results_of_runtime(module: &Module, function: &mut F
     }
     let mut names = NewLocals::new(module, function);
     let mut body = std::mem::take(&mut function.body);
-    flatten(function, &mut names, &mut body);
-    block(&mut body);
+    block(function, &mut names, &mut body);
     function.body = body;
 }
 
-/// Takes what runs once out of the loop around it.
-fn flatten(function: &mut Function, names: &mut NewLocals, stmts: &mut Block) {
+fn block(function: &mut Function, names: &mut NewLocals, stmts: &mut Block) {
     let mut out = Block::new();
     for mut stmt in std::mem::take(stmts) {
         let _ = walk::stmt_parts_mut(&mut stmt, &mut |part| {
             if let PartMut::Block(inner) = part {
-                flatten(function, names, inner);
+                block(function, names, inner);
             }
             ControlFlow::<()>::Continue(())
         });
         match stmt.kind {
+            // What runs once needs no loop around it.
             StmtKind::While { cond: Expr { kind: ExprKind::Bool(false), .. }, body, test: LoopTest::After }
-                if !has_jump(&body) =>
+                if !has_jump(&body, Jump::Break) && !has_jump(&body, Jump::Continue) =>
             {
                 for local in body.iter().filter_map(walk::declared_local) {
                     let name = names.name(&function.locals[local].name);
@@ -41,48 +42,29 @@ fn flatten(function: &mut Function, names: &mut NewLocals, stmts: &mut Block) {
                 }
                 out.extend(body);
             }
+            StmtKind::Runtime { call, args, into } => out.extend(runtime(call, args, into, stmt.span)),
             kind => out.push(Stmt { kind, ..stmt }),
         }
     }
     *stmts = out;
 }
 
-fn has_jump(block: &Block) -> bool {
-    let mut found = false;
-    walk::each_stmt(block, &mut |stmt| found |= matches!(stmt.kind, StmtKind::Break | StmtKind::Continue));
-    found
-}
-
-fn block(stmts: &mut Block) {
-    let mut out = Block::new();
-    for mut stmt in std::mem::take(stmts) {
-        let _ = walk::stmt_parts_mut(&mut stmt, &mut |part| {
-            if let PartMut::Block(inner) = part {
-                block(inner);
-            }
-            ControlFlow::<()>::Continue(())
+/// A call of the runtime; an allocation with its pointer as the result.
+fn runtime(call: Name, args: Vec<Expr>, into: Option<Place>, span: Span) -> Block {
+    if let (Some(RuntimeClass::Allocate { maker }), [target, bytes, ..]) = (runtime_class(&call), args.as_slice())
+        && let Some(pointer) = stored_to(target)
+    {
+        let bytes = Expr::cast(bytes.clone(), Type::SIZE);
+        let memory = StmtKind::Runtime { call: maker.into(), args: vec![bytes], into: Some(pointer) };
+        // It went well, or we would not get there.
+        let error = into.map(|error| StmtKind::Runtime {
+            call: "cudaPeekAtLastError".into(),
+            args: Vec::new(),
+            into: Some(error),
         });
-        let StmtKind::Runtime { call, args, into } = &stmt.kind else {
-            out.push(stmt);
-            continue;
-        };
-        match (runtime_class(call), args.as_slice()) {
-            (Some(RuntimeClass::Allocate { maker }), [target, bytes, ..]) if let Some(pointer) = stored_to(target) => {
-                let bytes = Expr::cast(bytes.clone(), Type::SIZE);
-                let kind = StmtKind::Runtime { call: maker.into(), args: vec![bytes], into: Some(pointer) };
-                let error = into.clone();
-                out.push(Stmt { kind, ..stmt.clone() });
-                // It went well, or we would not be here.
-                out.extend(error.map(|error| {
-                    let kind =
-                        StmtKind::Runtime { call: "cudaPeekAtLastError".into(), args: vec![], into: Some(error) };
-                    Stmt::new(kind).at(stmt.span)
-                }));
-            }
-            _ => out.push(stmt),
-        }
+        return [memory].into_iter().chain(error).map(|kind| Stmt::new(kind).at(span)).collect();
     }
-    *stmts = out;
+    vec![Stmt::new(StmtKind::Runtime { call, args, into }).at(span)]
 }
 
 /// The pointer that an allocation stores to: `&p`, `(void**)&p`, `p` of a `T**`.

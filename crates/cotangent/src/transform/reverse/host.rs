@@ -5,15 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use super::super::locals::{assign, declare};
+use super::super::locals::{assign, declare, without_spans};
 use super::Derived;
 use super::function::{Ctx, Pair};
 use super::launch::{self, Slots};
 use crate::analysis::{Base, Object, carries_floats, effects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
-use crate::index::Id;
 use crate::ir::walk;
-use crate::ir::{Block, Expr, ExprKind, Launch, LocalId, Place, PlaceKind, PointerType, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, ExprKind, Launch, LocalId, Place, PointerType, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
 
@@ -346,67 +345,70 @@ impl Ctx<'_> {
         let record_type = self.pullbacks.output.functions[augmented].locals[*record_param].ty.clone();
         let stream = launch.stream.clone().unwrap_or_else(null_stream);
         forward.clear();
-        let size = self.names.add(&mut self.function, "_bytes", Type::SIZE);
-        let record = self.names.add(&mut self.function, "_record", record_type.clone());
-        let (size, record) = (Place::local(size, Type::SIZE), Place::local(record, record_type));
         let dim3 = launch::dim3(&mut self.pullbacks.output);
         let extents = |extents: &[Expr; 3]| Expr::new(ExprKind::Construct(extents.to_vec()), dim3.clone());
         let shared = launch.shared.clone().unwrap_or_else(|| Expr::new(ExprKind::Int(0), Type::SIZE));
         let mut size_args = vec![extents(&launch.grid), extents(&launch.block), shared, stream.clone()];
         size_args.extend(launch.args.iter().cloned());
-        forward.extend([declare(local_of(&size), None), declare(local_of(&record), None)]);
+        let local = self.names.add(&mut self.function, "_bytes", Type::SIZE);
+        let size = Place::local(local, Type::SIZE);
         let count = StmtKind::Call { into: Some(size.clone()), function: bytes, args: size_args };
-        forward.insert(1, Stmt::new(count).at(stmt.span));
-        let args = vec![Expr::load(size), stream.clone()];
-        let memory = StmtKind::Runtime { call: "cotangent::stream_memory".into(), args, into: Some(record.clone()) };
-        forward.push(Stmt::new(memory));
+        forward.extend([declare(local, None), Stmt::new(count).at(stmt.span)]);
+        let memory = ("cotangent::stream_memory", vec![Expr::load(size), stream.clone()]);
+        let record = self.result_of(memory, "_record", record_type, forward);
         let mut args = launch.args.clone();
         args.push(Expr::load(record.clone()));
-        let needed = matches!(slots, Slots::Stated(_)).then(|| {
-            let pointer = Type::pointer(Type::UINT);
-            let needed = self.names.add(&mut self.function, "_needed", pointer.clone());
-            Place::local(needed, pointer)
-        });
-        if let Some(needed) = &needed {
-            forward.push(declare(local_of(needed), None));
+        let mut told = Block::new();
+        if let Slots::Stated(given) = slots {
             let size = Expr::new(ExprKind::SizeOf(Type::UINT), Type::SIZE);
-            let (call, into) = ("cotangent::stream_zeros".into(), Some(needed.clone()));
-            forward.push(Stmt::new(StmtKind::Runtime { call, args: vec![size, stream.clone()], into }));
+            let zeros = ("cotangent::stream_zeros", vec![size, stream.clone()]);
+            let needed = self.result_of(zeros, "_needed", Type::pointer(Type::UINT), forward);
             args.push(Expr::load(needed.clone()));
+            let most = self.fetched("_most", needed, &stream, &mut told);
+            let given = Expr::new(ExprKind::Int(i128::from(given)), Type::UINT);
+            told.push(call_of("cotangent::require_slots", vec![Expr::load(most), given]));
         }
         let recording = Launch { kernel: augmented, args, ..launch.clone() };
         forward.push(Stmt::new(StmtKind::Launch(Box::new(recording))).at(stmt.span));
-        if let (Some(needed), Slots::Stated(given)) = (needed, slots) {
-            let most = self.names.add(&mut self.function, "_most", Type::UINT);
-            let most = Place::local(most, Type::UINT);
-            forward.push(declare(local_of(&most), Some(Expr::new(ExprKind::Int(0), Type::UINT))));
-            let fetched = vec![Expr::address_of(most.clone()), Expr::load(needed.clone()), stream.clone()];
-            forward.push(call_of("cotangent::fetch", fetched));
-            forward.push(call_of("cotangent::release", vec![Expr::load(needed), stream]));
-            let given = Expr::new(ExprKind::Int(i128::from(given)), Type::UINT);
-            forward.push(call_of("cotangent::require_slots", vec![Expr::load(most), given]));
-        }
+        forward.extend(told);
         Some(record)
     }
 
     /// Device memory for the adjoint of an argument that is passed by value: zeros, and afterwards brought back.
     fn adjoint_on_device(&mut self, arg: &Expr, stream: &Expr, out: &mut Block, after: &mut Block) -> Expr {
-        let pointer = Type::pointer(arg.ty.clone());
-        let on_device = self.names.add(&mut self.function, "_d_arg", pointer.clone());
-        let on_device = Place::local(on_device, pointer);
         let size = Expr::new(ExprKind::SizeOf(arg.ty.clone()), Type::SIZE);
-        out.push(declare(local_of(&on_device), None));
-        let into = Some(on_device.clone());
-        let args = vec![size, stream.clone()];
-        out.push(Stmt::new(StmtKind::Runtime { call: "cotangent::stream_zeros".into(), args, into }));
-        let local = self.names.add(&mut self.function, "_d_sum", arg.ty.clone());
-        let sum = Place::local(local, arg.ty.clone());
-        after.push(declare(local, None));
-        let fetched = vec![Expr::address_of(sum.clone()), Expr::load(on_device.clone()), stream.clone()];
-        after.push(call_of("cotangent::fetch", fetched));
-        after.push(call_of("cotangent::release", vec![Expr::load(on_device.clone()), stream.clone()]));
+        let zeros = ("cotangent::stream_zeros", vec![size, stream.clone()]);
+        let on_device = self.result_of(zeros, "_d_arg", Type::pointer(arg.ty.clone()), out);
+        let sum = self.fetched("_d_sum", on_device.clone(), stream, after);
         self.adjoint_of_aggregate(arg, &sum, after);
         Expr::load(on_device)
+    }
+
+    /// A new variable with what a function of the runtime returns.
+    pub(super) fn result_of(
+        &mut self,
+        (call, args): (&str, Vec<Expr>),
+        name: &str,
+        ty: Type,
+        out: &mut Block,
+    ) -> Place {
+        let local = self.names.add(&mut self.function, name, ty.clone());
+        let place = Place::local(local, ty);
+        out.push(declare(local, None));
+        out.push(Stmt::new(StmtKind::Runtime { call: call.into(), args, into: Some(place.clone()) }));
+        place
+    }
+
+    /// A new variable with the one value that device memory holds, which is given back.
+    fn fetched(&mut self, name: &str, on_device: Place, stream: &Expr, out: &mut Block) -> Place {
+        let ty = on_device.ty.pointee().cloned().unwrap_or(Type::Void);
+        let local = self.names.add(&mut self.function, name, ty.clone());
+        let value = Place::local(local, ty);
+        out.push(declare(local, None));
+        let args = vec![Expr::address_of(value.clone()), Expr::load(on_device.clone()), stream.clone()];
+        out.push(call_of("cotangent::fetch", args));
+        out.push(call_of("cotangent::release", vec![Expr::load(on_device), stream.clone()]));
+        value
     }
 
     /// The derivative of a kernel takes its arrays to be apart: what may not be is looked at before the launch.
@@ -475,31 +477,10 @@ fn uncast(pointer: &Expr) -> &Expr {
     }
 }
 
-/// An expression wherever it stands.
-pub(super) fn without_spans(expr: &Expr) -> Expr {
-    let mut expr = expr.clone();
-    let _ = walk::visit_expr_mut(&mut expr, &mut |node| {
-        match node {
-            walk::NodeMut::Expr(expr) => expr.span = Span::NONE,
-            walk::NodeMut::Place(place) => place.span = Span::NONE,
-            walk::NodeMut::Stmt(_) => {}
-        }
-        std::ops::ControlFlow::<()>::Continue(())
-    });
-    expr
-}
-
 /// What is left in the forward sweep of a call that comes later: its result.
 fn went_well(into: Option<&Place>) -> Block {
     let success = |into: &Place| assign(into.clone(), Expr::cast(Expr::int(0), into.ty.clone()));
     into.map(success).into_iter().collect()
-}
-
-fn local_of(place: &Place) -> LocalId {
-    match place.kind {
-        PlaceKind::Local(local) => local,
-        PlaceKind::Global(_) | PlaceKind::Element(..) | PlaceKind::Field(..) | PlaceKind::Index(..) => LocalId::new(0),
-    }
 }
 
 fn call_of(call: &str, args: Vec<Expr>) -> Stmt {

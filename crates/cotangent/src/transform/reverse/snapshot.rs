@@ -1,12 +1,11 @@
 //! Copies of whole arrays that change before the reverse sweep reads them. How long an array is says its allocation.
 
-use super::super::locals::declare;
+use super::super::locals::without_spans;
 use super::super::normalize::own_variable;
 use super::function::Ctx;
-use super::host::without_spans;
 use crate::analysis::{Base, Object, Step};
 use crate::ir::walk::{self, Node};
-use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 
 impl Ctx<'_> {
@@ -87,15 +86,9 @@ impl Ctx<'_> {
         let ty = Type::pointer(pointee);
         let name =
             variable(arg).map_or("_kept".to_owned(), |local| format!("_kept_{}", self.function.locals[local].name));
-        let kept = self.names.add(&mut self.function, &name, ty.clone());
-        forward.push(declare(kept, None));
-        let kept = Place::local(kept, ty);
         let source = variable(arg)
             .map_or(arg.clone(), |local| Expr::load(Place::local(local, self.function.locals[local].ty.clone())));
-        let args = vec![source, bytes, stream.clone()];
-        let into = Some(kept.clone());
-        forward.push(Stmt::new(StmtKind::Runtime { call: "cotangent::snapshot".into(), args, into }));
-        kept
+        self.result_of(("cotangent::snapshot", vec![source, bytes, stream.clone()]), &name, ty, forward)
     }
 }
 

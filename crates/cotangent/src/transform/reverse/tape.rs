@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use super::super::locals::{NewLocals, declare};
 use crate::ir::walk::{self, PartMut};
 use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Place, StmtKind, Type};
+use crate::rules::TAPE;
 
 /// Replaces `Push` and `Pop` by calls of the runtime, and declares the tape.
 pub(super) fn lower(function: &mut Function, names: &mut NewLocals) {
-    let ty = Type::Opaque("cotangent::Tape".into());
-    let tape = names.add(function, "_tape", ty);
+    let tape = names.add(function, "_tape", Type::Opaque(TAPE.into()));
     let mut body = std::mem::take(&mut function.body);
     replace(&mut body, tape);
     body.insert(0, declare(tape, None));
@@ -24,7 +24,7 @@ fn replace(block: &mut Block, tape: LocalId) {
             }
             ControlFlow::<()>::Continue(())
         });
-        let place = Place::local(tape, Type::Opaque("cotangent::Tape".into()));
+        let place = Place::local(tape, Type::Opaque(TAPE.into()));
         let reference = Type::reference(place.ty.clone());
         let tape = Expr::new(ExprKind::AddressOf(place), reference);
         match &stmt.kind {
