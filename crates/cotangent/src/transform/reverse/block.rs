@@ -58,6 +58,7 @@ impl Ctx<'_> {
                 && carries_floats(self.module, ty)
                 && !analysis::uses_memory(self.module, ty)
                 && !self.address_taken.contains(&local)
+                && !self.is_shared(local)
             {
                 adjoints.push(self.declare_zero(*shadow));
             }
@@ -89,7 +90,8 @@ impl Ctx<'_> {
             StmtKind::Call { into, function, args } => self.call(stmt, into.as_ref(), *function, args),
             StmtKind::Launch(launch) => self.launch(stmt, launch, later),
             StmtKind::Runtime { call, args, into } => self.runtime(stmt, call, args, into.as_ref()),
-            StmtKind::Barrier { .. } | StmtKind::Atomic { .. } | StmtKind::Collective { .. } => {
+            StmtKind::Barrier { kind, argument, .. } => self.barrier(stmt, *kind, argument.as_ref()),
+            StmtKind::Atomic { .. } | StmtKind::Collective { .. } => {
                 self.refuse_threads(stmt);
                 Pair { forward: vec![stmt.clone()], reverse: Block::new() }
             }
@@ -116,7 +118,7 @@ impl Ctx<'_> {
     fn declare(&mut self, stmt: &Stmt, local: LocalId, init: Option<&Expr>) -> Pair {
         let place = Place::local(local, self.primal.locals[local].ty.clone());
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
-        if !self.has_shadow(local) {
+        if !self.has_shadow(local) || self.is_shared(local) {
             return pair;
         }
         if analysis::uses_memory(self.module, &place.ty) {
@@ -240,10 +242,10 @@ impl Ctx<'_> {
     }
 
     fn assign_number(&mut self, stmt: &Stmt, place: &Place, value: &Expr, shadow: Place, out: &mut Block) {
-        if let Some((rest, is_minus)) = increment(place, value)
-            && !self.reads_object_of(place, rest)
-        {
+        if let Some((rest, is_minus)) = increment(place, value) {
+            // What is added may be of the same array: then the adjoint itself may change on the way.
             let seed = Expr::load(shadow);
+            let seed = if self.reads_object_of(place, rest) { self.keep("_r", seed, out) } else { seed };
             let seed = if is_minus { Expr::unary(UnaryOp::Negate, seed) } else { seed };
             return self.adjoint(rest, seed, out);
         }
@@ -289,7 +291,10 @@ impl Ctx<'_> {
     pub(super) fn is_first_value(&self, place: &Place) -> bool {
         let PlaceKind::Local(local) = place.kind else { return false };
         let is_inside = self.frames.last().is_none_or(|frame| !frame.is_loop || frame.declared.contains(&local));
-        is_inside && self.write_counts.get(&local) == Some(&1) && !self.primal.params.contains(&local)
+        is_inside
+            && !self.is_shared(local)
+            && self.write_counts.get(&local) == Some(&1)
+            && !self.primal.params.contains(&local)
     }
 
     fn reads_object_of(&self, place: &Place, value: &Expr) -> bool {
@@ -376,16 +381,6 @@ impl Ctx<'_> {
                 into.as_ref().is_some_and(|into| self.is_active_place(into))
                     || args.iter().any(|arg| self.is_active_value(arg))
             }
-            StmtKind::Barrier { kind, .. } => match kind {
-                crate::ir::BarrierKind::Fence
-                | crate::ir::BarrierKind::FenceBlock
-                | crate::ir::BarrierKind::FenceSystem => false,
-                crate::ir::BarrierKind::Block
-                | crate::ir::BarrierKind::BlockCount
-                | crate::ir::BarrierKind::BlockAnd
-                | crate::ir::BarrierKind::BlockOr
-                | crate::ir::BarrierKind::Warp => true,
-            },
             _ => false,
         };
         if touches {

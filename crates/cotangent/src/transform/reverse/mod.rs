@@ -14,8 +14,10 @@ mod launch;
 mod loops;
 mod order_free;
 mod record;
+mod reload;
 mod rollback;
 mod ruled;
+mod shared;
 mod slice;
 mod slots;
 mod snapshot;
@@ -28,7 +30,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
 use super::normalize::{
-    Inlining, counted_loops, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
+    Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
     results_of_runtime, split_records,
 };
 use super::privatize::privatize;
@@ -97,6 +99,7 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
         remove_jumps(module, &mut function);
         loops_without_numbers(module, &mut function);
         inline_calls(&normal, &mut known, &mut function);
+        gather_shared(&mut function);
         split_records(&normal, &mut function);
         pointers_to_indices(&normal, &mut function);
         counted_loops(&mut function);
