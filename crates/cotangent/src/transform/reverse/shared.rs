@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::accumulate::AdjointParam;
 use super::super::locals::declare;
 use super::function::{Ctx, Pair};
 use crate::analysis::Object;
@@ -45,16 +46,21 @@ impl Ctx<'_> {
         }
     }
 
+    /// The adjoints of shared memory.
+    pub(super) fn shared_shadows(&self) -> Vec<AdjointParam> {
+        let shared = self.primal.locals.ids().filter(|local| self.primal.locals[*local].storage == Storage::Shared);
+        shared
+            .filter_map(|primal| match self.shadows.local(primal)?.kind {
+                PlaceKind::Local(adjoint) => Some(AdjointParam { adjoint, primal, is_shared: true }),
+                PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
+            })
+            .collect()
+    }
+
     /// The declarations of the adjoints of shared memory, and what clears them. `forward` is what follows: if all threads
     /// meet there anyway, they need not meet here.
     pub(super) fn shared_adjoints(&mut self, forward: &[Stmt]) -> Block {
-        let locals = self.primal.locals.ids().filter(|local| self.primal.locals[*local].storage == Storage::Shared);
-        let shadows: Vec<LocalId> = locals
-            .filter_map(|local| match self.shadows.local(local)?.kind {
-                PlaceKind::Local(shadow) => Some(shadow),
-                PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
-            })
-            .collect();
+        let shadows: Vec<LocalId> = self.shared_shadows().into_iter().map(|shadow| shadow.adjoint).collect();
         if shadows.is_empty() {
             return Block::new();
         }

@@ -120,10 +120,12 @@ pub(super) fn write(
     if !ctx.diagnostics.is_empty() {
         return Err(ctx.diagnostics);
     }
+    let shared: Vec<AdjointParam> = ctx.shared_shadows();
     let map = params_first(&mut ctx.function);
     let moved = |local: LocalId| map.get(&local).copied().unwrap_or(local);
     let adjoints = adjoints
         .into_iter()
+        .chain(shared)
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
     Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented, needed })
