@@ -29,6 +29,7 @@ mod write;
 use std::collections::{HashMap, HashSet};
 
 use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
+use super::convergence::divergent_returns;
 use super::normalize::{
     Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
     results_of_runtime, split_records,
@@ -205,6 +206,10 @@ impl Pullbacks {
     }
 
     fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<Derived, Vec<Diagnostic>> {
+        let divergent = divergent_returns(&self.output, id);
+        if !divergent.is_empty() {
+            return Err(divergent);
+        }
         let Written { function, adjoints, uses_record, slots, augmented, needed } =
             write::write(normal, id, kind, self)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
