@@ -5,6 +5,7 @@
 //! `stable` and `slice` decide where the values come from that these mention, `loops` turns loops around, `calls` uses
 //! pullbacks, `ruled` what the user wrote instead of them, `record` puts what does not fit into variables in global memory.
 
+mod atomic;
 mod block;
 mod calls;
 mod expr;
@@ -24,6 +25,7 @@ mod snapshot;
 mod split;
 mod stable;
 mod tape;
+mod warp;
 mod write;
 
 use std::collections::{HashMap, HashSet};
@@ -256,7 +258,14 @@ impl Pullbacks {
         if let Some(known) = self.helpers.get(name) {
             return Some(*known);
         }
-        let text = crate::rules::helper(name)?;
+        self.helper_of(name, crate::rules::helper(name)?)
+    }
+
+    /// A function of Cotangent's own, by its name and its text.
+    fn helper_of(&mut self, name: &str, text: &str) -> Option<FunctionId> {
+        if let Some(known) = self.helpers.get(name) {
+            return Some(*known);
+        }
         let module = crate::ir::text::parse(text).ok()?;
         let function = module.functions.iter().next()?.clone();
         let id = self.output.functions.push(function);
