@@ -6,6 +6,7 @@ use super::construct::MAX_INLINING;
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use super::loops::is_written;
+use super::new::Memory;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
@@ -24,6 +25,8 @@ pub(super) enum Action {
     Function(FunctionId, Vec<Expr>),
     /// Another statement that has a result.
     Statement(Box<dyn FnOnce(Option<Place>) -> StmtKind>),
+    /// New memory.
+    Memory(Memory),
 }
 
 impl<'a> Body<'_, 'a> {
@@ -36,6 +39,7 @@ impl<'a> Body<'_, 'a> {
                     None => Ok(None),
                 }
             }
+            Kind::CXXNewExpr => Ok(Some(node)),
             Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr if !node.is_glvalue() => {
                 let callee = self.callee(node)?;
                 let is_statement = match callee {
@@ -234,6 +238,9 @@ impl<'a> Body<'_, 'a> {
 
     /// Lowers a call's arguments; the call itself comes with `finish_call`.
     pub(super) fn prepare_call(&mut self, node: &'a Node) -> Lowered<PreparedCall> {
+        if node.kind == Kind::CXXNewExpr {
+            return self.prepare_new(node);
+        }
         let result = self.call_type(node)?;
         self.refuse_destructor(&result, node)?;
         match self.callee(node)? {
@@ -281,11 +288,11 @@ impl<'a> Body<'_, 'a> {
                 (Some(place.clone()), Some(Expr::load(place)))
             }
         };
-        let kind = match prepared.action {
-            Action::Function(function, args) => StmtKind::Call { into, function, args },
-            Action::Statement(make) => make(into),
-        };
-        self.emit(kind);
+        match prepared.action {
+            Action::Function(function, args) => self.emit(StmtKind::Call { into, function, args }),
+            Action::Statement(make) => self.emit(make(into)),
+            Action::Memory(memory) => self.make_memory(memory, into),
+        }
         Ok(value)
     }
 

@@ -23,6 +23,7 @@ mod lambda;
 mod loops;
 mod names;
 mod names_in_use;
+mod new;
 mod order_of_evaluation;
 mod place;
 mod provided;

@@ -13,7 +13,7 @@ pub(super) fn deref(pointer: Expr) -> Place {
 }
 
 /// `pointer[index]`, as the element of an array or of a shorter pointer where it is one.
-fn element(pointer: Expr, index: Expr) -> Place {
+pub(super) fn element(pointer: Expr, index: Expr) -> Place {
     let span = pointer.span;
     let pointee = pointer.ty.pointee().cloned();
     match pointer.kind {

@@ -111,6 +111,12 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::device_memory", Class::Memory { zeros: "cotangent::device_zeros", free: "cotangent::free_device" }),
     ("cotangent::managed_memory", Class::Memory { zeros: "cotangent::managed_zeros", free: "cotangent::free_device" }),
     ("cotangent::pinned_memory", Class::Memory { zeros: "cotangent::pinned_zeros", free: "cotangent::free_pinned" }),
+    ("cotangent::array_memory", ARRAY),
+    ("cotangent::array_zeros", ARRAY),
+    ("cotangent::free_array", Class::Free),
+    ("cotangent::value_memory", VALUE),
+    ("cotangent::value_zeros", VALUE),
+    ("cotangent::free_value", Class::Free),
     ("cotangent::device_zeros", Class::Own),
     ("cotangent::managed_zeros", Class::Own),
     ("cotangent::pinned_zeros", Class::Own),
@@ -135,6 +141,12 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::push", Class::Own),
     ("cotangent::pop", Class::Own),
 ];
+
+/// Memory that `new T[n]` makes.
+const ARRAY: RuntimeClass = Class::Memory { zeros: "cotangent::array_zeros", free: "cotangent::free_array" };
+
+/// Memory that `new T` makes.
+const VALUE: RuntimeClass = Class::Memory { zeros: "cotangent::value_zeros", free: "cotangent::free_value" };
 
 /// What a function of the runtime does; none if there is no function of that name that host code may call here.
 pub fn runtime_class(name: &str) -> Option<RuntimeClass> {
