@@ -99,6 +99,20 @@ T* value_zeros(std::size_t) {
   return new T();
 }
 
+// What a std::vector holds.
+template <class T>
+T* vector_memory(std::size_t bytes) {
+  return array_memory<T>(bytes);
+}
+template <class T>
+T* vector_zeros(std::size_t bytes) {
+  return array_zeros<T>(bytes);
+}
+
+template <class T>
+void free_vector(T* memory) {
+  delete[] memory;
+}
 template <class T>
 void free_array(T* memory) {
   delete[] memory;

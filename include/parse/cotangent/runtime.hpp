@@ -38,6 +38,12 @@ T* value_memory(size_t bytes);
 template <class T>
 T* value_zeros(size_t bytes);
 template <class T>
+T* vector_memory(size_t bytes);
+template <class T>
+T* vector_zeros(size_t bytes);
+template <class T>
+void free_vector(T* memory);
+template <class T>
 void free_array(T* memory);
 template <class T>
 void free_value(T* memory);

@@ -7,6 +7,7 @@ use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use super::loops::is_written;
 use super::new::Memory;
+use super::vector::Member;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
@@ -55,6 +56,7 @@ impl<'a> Body<'_, 'a> {
                     | Callee::SineAndCosine(..)
                     | Callee::WholeAndRest(_)
                     | Callee::Constant(_)
+                    | Callee::Vector(..)
                     | Callee::CopyAssignment => false,
                 };
                 Ok(is_statement.then_some(node))
@@ -114,6 +116,7 @@ impl<'a> Body<'_, 'a> {
                 self.finish_call(prepared, None).map(|_| ())
             }
             (Callee::CopyAssignment, [target, value]) => self.assign(target, value).map(|_| ()),
+            (Callee::Vector(Member::Resize, object), _) => self.resize_vector(node, object),
             (Callee::StoreThrough, [pointer, value]) => {
                 let operands = self.values(&[pointer, value])?;
                 let Ok([pointer, value]) = <[Expr; 2]>::try_from(operands) else {
@@ -171,6 +174,7 @@ impl<'a> Body<'_, 'a> {
         match (self.callee(node)?, args.as_slice()) {
             (Callee::CopyAssignment, [target, value]) => self.assign(target, value),
             (Callee::Identity, [argument]) => self.place(argument),
+            (Callee::Vector(member, object), _) => self.vector_place(node, member, object),
             (callee @ (Callee::StandardMax | Callee::StandardMin), _) => {
                 let value = self.pure_call(node, callee)?;
                 Ok(self.place_of_value(value))
@@ -302,6 +306,10 @@ impl<'a> Body<'_, 'a> {
         let params: Vec<&'a Node> = function.children(Kind::ParmVarDecl).collect();
         for (position, node) in nodes.iter().enumerate() {
             let Some(param) = params.get(position) else { return broken(node.span, "an argument without a parameter") };
+            if self.context.is_vector_parameter(self.pass, param) {
+                args.extend(self.vector_arguments(node, param)?);
+                continue;
+            }
             let ty = self.context.node_type(self.pass, param)?;
             let before = self.block.len();
             let arg = if ty.is_reference() {
@@ -324,6 +332,9 @@ impl<'a> Body<'_, 'a> {
         let nodes: Vec<&'a Node> = node.inner.iter().skip(1).collect();
         if let Callee::Constant(value) = callee {
             return Ok(super::expr::float_constant(value, ty).at(node.span));
+        }
+        if let Callee::Vector(member, object) = callee {
+            return self.vector_value(node, member, object);
         }
         let args = self.values(&nodes)?;
         let expr = match (callee, args.as_slice()) {

@@ -31,6 +31,7 @@ mod request;
 mod rules;
 mod stmt;
 mod types;
+mod vector;
 
 use crate::clang::Ast;
 use crate::diagnostic::Diagnostic;

@@ -122,6 +122,15 @@ impl<'a> Body<'_, 'a> {
             }
             Some(Binding::Place(place)) => return Ok(place),
             Some(Binding::Value(value)) => return Ok(self.place_of_value(value)),
+            Some(Binding::Vector(_)) => {
+                return problem_with_help(
+                    diagnostic::UNSUPPORTED_EXPRESSION,
+                    node.span,
+                    "a vector as a whole is not supported here",
+                    "used here",
+                    "use its elements, `v[i]`, or `v.data()` and `v.size()`",
+                );
+            }
             None => {}
         }
         if let Some(whole) = self.whole_builtin(node)? {
