@@ -108,6 +108,9 @@ impl<'a> Body<'_, 'a> {
 
     /// A call for its effect.
     pub(super) fn call_effect(&mut self, node: &'a Node) -> Lowered<()> {
+        if self.output(node)? {
+            return Ok(());
+        }
         let args: Vec<&'a Node> = node.inner.iter().skip(1).collect();
         match (self.callee(node)?, args.as_slice()) {
             (Callee::Function { .. } | Callee::Opaque(_) | Callee::Runtime(_) | Callee::Intrinsic(_), _) => {

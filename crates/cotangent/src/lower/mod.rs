@@ -30,6 +30,7 @@ mod provided;
 mod request;
 mod rules;
 mod stmt;
+mod stream;
 mod types;
 mod vector;
 
