@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::super::accumulate::AdjointParam;
 use super::super::differentiable::carries_float;
-use super::super::locals::{NewLocals, mentions, rename};
+use super::super::locals::{NewLocals, mentions, rename, tell_apart};
 use super::super::normalize::address_taken;
 use super::super::refused_stores::refused_stores;
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
@@ -269,6 +269,7 @@ impl Ctx<'_> {
     fn write_joint(&mut self, kind: &Kind, sums: &[Sum]) -> Option<SlotCount> {
         let seed = self.seed(kind);
         self.function.body = self.body(seed, kind, sums);
+        tell_apart(&mut self.function, &mut self.names);
         if !self.uses_record {
             return None;
         }
