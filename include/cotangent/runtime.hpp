@@ -1,5 +1,6 @@
-// What derivatives call on the host. Every failure of the CUDA runtime goes through COTANGENT_CHECK, which throws
-// std::runtime_error; define the macro before this header to do something else. C++17, header only.
+// What derivatives call on the host. Every failure of the CUDA runtime goes through COTANGENT_CHECK, and that and all else
+// that cannot go on through COTANGENT_FAIL, which throws std::runtime_error; define either before this header to do
+// something else. C++17, header only.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,6 +13,9 @@
 #include <string>
 #include <vector>
 
+#ifndef COTANGENT_FAIL
+#define COTANGENT_FAIL(message) throw std::runtime_error(message)
+#endif
 #ifndef COTANGENT_CHECK
 #define COTANGENT_CHECK(call) ::cotangent::check((call), #call)
 #endif
@@ -20,12 +24,57 @@ namespace cotangent {
 
 inline void check(cudaError_t error, const char* call) {
   if (error != cudaSuccess) {
-    throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(error));
+    COTANGENT_FAIL(std::string(call) + ": " + cudaGetErrorString(error));
   }
 }
 
-// A launch that cannot run says so here: too many threads for the registers that it needs, too much shared memory.
 inline void check_launch() { COTANGENT_CHECK(cudaGetLastError()); }
+
+// The name of a kernel, from what the compiler calls a function that has it as its template argument.
+inline std::string kernel_name(const char* function) {
+  std::string name = function;
+  std::size_t begin = name.find("Kernel = ");
+  if (begin == std::string::npos) return name;
+  begin += std::strlen("Kernel = ");
+  if (name[begin] == '&') ++begin;
+  return "`" + name.substr(begin, name.find_first_of(";,]", begin) - begin) + "`";
+}
+
+// Stops if no block of that size can run: the derivative of a kernel may need more registers and more shared memory than
+// the kernel. More dynamic shared memory than a kernel has without asking is asked for.
+template <auto Kernel>
+void check_block(dim3 block, std::size_t shared = 0) {
+#ifdef _MSC_VER
+  const char* function = __FUNCSIG__;
+#else
+  const char* function = __PRETTY_FUNCTION__;
+#endif
+  cudaFuncAttributes attributes;
+  COTANGENT_CHECK(cudaFuncGetAttributes(&attributes, Kernel));
+  std::size_t threads = static_cast<std::size_t>(block.x) * block.y * block.z;
+  std::size_t most = static_cast<std::size_t>(attributes.maxThreadsPerBlock);
+  if (threads > most) {
+    COTANGENT_FAIL(kernel_name(function) + " cannot run with " + std::to_string(threads) +
+                   " threads in a block: its registers allow " + std::to_string(most) +
+                   ". Launch smaller blocks, or give the kernel that it is the derivative of __launch_bounds__(" +
+                   std::to_string(threads) + "), which the derivative keeps");
+  }
+  if (shared > static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes)) {
+    int device = 0;
+    int limit = 0;
+    COTANGENT_CHECK(cudaGetDevice(&device));
+    COTANGENT_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    std::size_t needed = shared + attributes.sharedSizeBytes;
+    if (needed > static_cast<std::size_t>(limit)) {
+      COTANGENT_FAIL(kernel_name(function) + " needs " + std::to_string(needed) +
+                     " bytes of shared memory for a block, and the device has " + std::to_string(limit) +
+                     ". Launch it with less, or with smaller blocks if that is what they depend on");
+    } else {
+      COTANGENT_CHECK(
+          cudaFuncSetAttribute(Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
+    }
+  }
+}
 
 // Memory of each kind; none for no bytes. The second of each pair holds zeros.
 template <class T>
@@ -139,15 +188,15 @@ void fetch(T* value, T* on_device, cudaStream_t stream = nullptr) {
 // Stops if two arguments of a launch are one array: the derivative of the kernel takes them to be apart.
 inline void require_apart(const void* one, const void* other) {
   if (one == other && one != nullptr) {
-    throw std::runtime_error("two arguments of a launch are the same array, and its derivative takes them to be apart");
+    COTANGENT_FAIL("two arguments of a launch are the same array, and its derivative takes them to be apart");
   }
 }
 
 // Stops if a thread needed more slots of the record than --record-slots gave it.
 inline void require_slots(unsigned int needed, unsigned int given) {
   if (needed > given) {
-    throw std::runtime_error("the record is too small: a thread needs " + std::to_string(needed) +
-                             " slots, and --record-slots says " + std::to_string(given));
+    COTANGENT_FAIL("the record is too small: a thread needs " + std::to_string(needed) +
+                   " slots, and --record-slots says " + std::to_string(given));
   }
 }
 

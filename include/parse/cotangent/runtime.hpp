@@ -4,6 +4,9 @@
 
 #include <cuda_runtime.h>
 
+#ifndef COTANGENT_FAIL
+#define COTANGENT_FAIL(message) (void)(message)
+#endif
 #ifndef COTANGENT_CHECK
 #define COTANGENT_CHECK(call) ::cotangent::check((call), #call)
 #endif
@@ -12,6 +15,8 @@ namespace cotangent {
 
 void check(cudaError_t error, const char* call);
 void check_launch();
+template <auto Kernel>
+void check_block(dim3 block, size_t shared = 0);
 
 template <class T>
 T* device_memory(size_t bytes);

@@ -60,6 +60,9 @@ use RuntimeClass as Class;
 /// The class of `cotangent/runtime.hpp` in which derivatives of host functions keep values.
 pub const TAPE: &str = "cotangent::Tape";
 
+/// What is called before a checked launch: `cotangent::check_block<kernel>(block, shared)`.
+pub const CHECK_BLOCK: &str = "cotangent::check_block";
+
 /// By name.
 const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cudaMalloc", Class::Allocate { maker: "cotangent::device_memory" }),
@@ -132,6 +135,7 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::clear", Class::Own),
     ("cotangent::clear_rows", Class::Own),
     ("cotangent::check_launch", Class::Own),
+    (CHECK_BLOCK, Class::Own),
     ("cotangent::push", Class::Own),
     ("cotangent::pop", Class::Own),
 ];

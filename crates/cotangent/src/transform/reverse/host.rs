@@ -285,7 +285,7 @@ impl Ctx<'_> {
             args.push(self.adjoint_on_device(arg, &stream, out, &mut after));
         }
         args.extend(record.iter().map(|record| Expr::load(record.clone())));
-        let reverse = Launch { kernel: derived.function, args, ..launch.clone() };
+        let reverse = Launch { kernel: derived.function, is_checked: true, args, ..launch.clone() };
         out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
         out.push(call_of("cotangent::check_launch", Vec::new()));
         out.extend(after);
@@ -368,7 +368,7 @@ impl Ctx<'_> {
             let given = Expr::new(ExprKind::Int(i128::from(given)), Type::UINT);
             told.push(call_of("cotangent::require_slots", vec![Expr::load(most), given]));
         }
-        let recording = Launch { kernel: augmented, args, ..launch.clone() };
+        let recording = Launch { kernel: augmented, is_checked: true, args, ..launch.clone() };
         forward.push(Stmt::new(StmtKind::Launch(Box::new(recording))).at(stmt.span));
         forward.extend(told);
         Some(record)
