@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -150,13 +151,6 @@ T* stream_memory(std::size_t bytes, cudaStream_t stream) {
   if (bytes > 0) COTANGENT_CHECK(cudaMallocAsync(&memory, bytes, stream));
   return static_cast<T*>(memory);
 }
-// A copy of an array as it is now.
-template <class T>
-T* snapshot(T* from, std::size_t bytes, cudaStream_t stream) {
-  T* copy = stream_memory<T>(bytes, stream);
-  if (bytes > 0) COTANGENT_CHECK(cudaMemcpyAsync(copy, from, bytes, cudaMemcpyDeviceToDevice, stream));
-  return copy;
-}
 template <class T>
 T* stream_zeros(std::size_t bytes, cudaStream_t stream) {
   T* memory = stream_memory<T>(bytes, stream);
@@ -176,6 +170,68 @@ void allocate_zeros(T** pointer, std::size_t bytes, cudaStream_t stream = nullpt
 template <class T>
 void release(T* pointer, cudaStream_t stream = nullptr) {
   if (pointer != nullptr) COTANGENT_CHECK(cudaFreeAsync(pointer, stream));
+}
+
+// A copy of an array: in device memory while there is some, then in pinned memory of the host.
+struct Snapshot {
+  std::size_t bytes;
+  void* on_device;
+  void* on_host;
+};
+
+// How much device memory copies hold now, and how much they may hold: the environment variable COTANGENT_SNAPSHOT_BYTES,
+// else as much as there is.
+inline std::atomic<std::size_t>& snapshot_bytes() {
+  static std::atomic<std::size_t> bytes{0};
+  return bytes;
+}
+inline std::size_t snapshot_limit() {
+  static const char* const stated = std::getenv("COTANGENT_SNAPSHOT_BYTES");
+  return stated != nullptr ? static_cast<std::size_t>(std::strtoull(stated, nullptr, 10)) : ~static_cast<std::size_t>(0);
+}
+
+// Copies an array as it is now.
+inline Snapshot* take_snapshot(const void* from, std::size_t bytes, cudaStream_t stream) {
+  auto* snapshot = new Snapshot{bytes, nullptr, nullptr};
+  if (bytes == 0) return snapshot;
+  if (snapshot_bytes() + bytes <= snapshot_limit()) {
+    cudaError_t error = cudaMallocAsync(&snapshot->on_device, bytes, stream);
+    if (error != cudaErrorMemoryAllocation) {
+      COTANGENT_CHECK(error);
+      snapshot_bytes() += bytes;
+      COTANGENT_CHECK(cudaMemcpyAsync(snapshot->on_device, from, bytes, cudaMemcpyDeviceToDevice, stream));
+      return snapshot;
+    }
+    // It is no failure.
+    cudaGetLastError();
+    snapshot->on_device = nullptr;
+  }
+  COTANGENT_CHECK(cudaMallocHost(&snapshot->on_host, bytes));
+  COTANGENT_CHECK(cudaMemcpyAsync(snapshot->on_host, from, bytes, cudaMemcpyDeviceToHost, stream));
+  return snapshot;
+}
+
+// The array as it was, in device memory, until the copy is dropped.
+template <class T>
+T* restored(Snapshot* snapshot, cudaStream_t stream) {
+  if (snapshot->on_host != nullptr && snapshot->on_device == nullptr) {
+    COTANGENT_CHECK(cudaMallocAsync(&snapshot->on_device, snapshot->bytes, stream));
+    COTANGENT_CHECK(
+        cudaMemcpyAsync(snapshot->on_device, snapshot->on_host, snapshot->bytes, cudaMemcpyHostToDevice, stream));
+  }
+  return static_cast<T*>(snapshot->on_device);
+}
+
+inline void drop_snapshot(Snapshot* snapshot, cudaStream_t stream) {
+  release(snapshot->on_device, stream);
+  if (snapshot->on_host != nullptr) {
+    // The copy may still be on its way.
+    COTANGENT_CHECK(cudaStreamSynchronize(stream));
+    COTANGENT_CHECK(cudaFreeHost(snapshot->on_host));
+  } else {
+    snapshot_bytes() -= snapshot->bytes;
+  }
+  delete snapshot;
 }
 
 // Brings one value to the host, and waits for it.

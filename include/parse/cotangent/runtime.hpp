@@ -44,8 +44,6 @@ void free_host(T* memory);
 template <class T>
 T* stream_memory(size_t bytes, cudaStream_t stream);
 template <class T>
-T* snapshot(T* from, size_t bytes, cudaStream_t stream);
-template <class T>
 T* stream_zeros(size_t bytes, cudaStream_t stream);
 void require_apart(const void* one, const void* other);
 template <class T>
@@ -56,6 +54,12 @@ template <class T>
 void release(T* pointer, cudaStream_t stream = nullptr);
 template <class T>
 void fetch(T* value, T* on_device, cudaStream_t stream = nullptr);
+// Clang tells a type as it is spelled here, so with its namespace.
+struct Snapshot;
+cotangent::Snapshot* take_snapshot(const void* from, size_t bytes, cudaStream_t stream);
+template <class T>
+T* restored(Snapshot* snapshot, cudaStream_t stream);
+void drop_snapshot(Snapshot* snapshot, cudaStream_t stream);
 void require_slots(unsigned int needed, unsigned int given);
 
 template <class T>

@@ -262,7 +262,7 @@ impl Ctx<'_> {
         let mut snapshots = Vec::new();
         for (position, bytes) in copied {
             let snapshot = self.snapshot(&launch.args[position], bytes, &stream, &mut pair.forward);
-            args[position] = Expr::cast(Expr::load(snapshot.clone()), args[position].ty.clone());
+            args[position] = self.restored(&launch.args[position], &snapshot, &stream, &mut pair.reverse);
             snapshots.push(snapshot);
         }
         let (out, mut after) = (&mut pair.reverse, Block::new());
@@ -289,8 +289,9 @@ impl Ctx<'_> {
         out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
         out.push(call_of("cotangent::check_launch", Vec::new()));
         out.extend(after);
-        let kept = record.into_iter().chain(snapshots);
-        out.extend(kept.map(|kept| call_of("cotangent::release", vec![Expr::load(kept), stream.clone()])));
+        let release = record.into_iter().map(|record| ("cotangent::release", record));
+        let kept = release.chain(snapshots.into_iter().map(|snapshot| ("cotangent::drop_snapshot", snapshot)));
+        out.extend(kept.map(|(call, kept)| call_of(call, vec![Expr::load(kept), stream.clone()])));
         pair
     }
 
@@ -458,7 +459,7 @@ impl Ctx<'_> {
     }
 }
 
-fn const_void() -> Type {
+pub(super) fn const_void() -> Type {
     let void = PointerType {
         pointee: Type::Void,
         is_const: true,
@@ -470,7 +471,7 @@ fn const_void() -> Type {
 }
 
 /// The pointer that an argument is, whatever it promises.
-fn uncast(pointer: &Expr) -> &Expr {
+pub(super) fn uncast(pointer: &Expr) -> &Expr {
     match &pointer.kind {
         ExprKind::Cast(operand) if operand.ty.is_pointer() => uncast(operand),
         _ => pointer,
