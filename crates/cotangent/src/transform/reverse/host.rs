@@ -288,7 +288,9 @@ impl Ctx<'_> {
             args.push(self.adjoint_on_device(arg, &stream, out, &mut after));
         }
         args.extend(record.iter().map(|record| Expr::load(record.clone())));
-        let reverse = Launch { kernel: derived.function, is_checked: true, args, ..launch.clone() };
+        let has_more = launch::needs_twice_the_memory(&self.pullbacks.output.functions[derived.function]);
+        let shared = if has_more { launch::twice(launch.shared.clone()) } else { launch.shared.clone() };
+        let reverse = Launch { kernel: derived.function, is_checked: true, shared, args, ..launch.clone() };
         out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
         out.push(call_of("cotangent::check_launch", Vec::new()));
         out.extend(after);

@@ -11,7 +11,7 @@ mod calls;
 mod expr;
 mod function;
 mod host;
-mod launch;
+pub(in crate::transform) mod launch;
 mod loops;
 mod order_free;
 mod record;
@@ -84,6 +84,9 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
                     }
                     Form::Split { .. } => roots.insert(0, bytes),
                 }
+            }
+            if slots.is_none() || matches!(request.form, Form::Split { .. }) {
+                roots.extend(pullbacks.launcher_of(function));
             }
             return Ok(order::needed_by(&pullbacks.output, &roots));
         }
@@ -234,6 +237,13 @@ impl Pullbacks {
             first.note = Some(format!("{note}{before}").into());
         }
         Ok(Derived { function, augmented, slots, bytes: None, needed })
+    }
+
+    /// The host function that launches a kernel which needs more dynamic shared memory than its primal.
+    fn launcher_of(&mut self, kernel: FunctionId) -> Option<FunctionId> {
+        let function = &self.output.functions[kernel];
+        let is_needed = function.space == Space::Kernel && launch::needs_twice_the_memory(function);
+        is_needed.then(|| launch::add_plain_launcher(&mut self.output, kernel))
     }
 
     fn add(&mut self, mut function: Function, adjoints: &[AdjointParam]) -> FunctionId {
