@@ -131,6 +131,46 @@ T* host_zeros(std::size_t bytes) {
   return memory;
 }
 
+// What `new T[n]` and `new T` make: whoever is given it may say `delete[]` and `delete`.
+template <class T>
+T* array_memory(std::size_t bytes) {
+  return new T[bytes / sizeof(T)];
+}
+template <class T>
+T* array_zeros(std::size_t bytes) {
+  return new T[bytes / sizeof(T)]();
+}
+template <class T>
+T* value_memory(std::size_t) {
+  return new T;
+}
+template <class T>
+T* value_zeros(std::size_t) {
+  return new T();
+}
+
+// What a std::vector holds.
+template <class T>
+T* vector_memory(std::size_t bytes) {
+  return array_memory<T>(bytes);
+}
+template <class T>
+T* vector_zeros(std::size_t bytes) {
+  return array_zeros<T>(bytes);
+}
+
+template <class T>
+void free_vector(T* memory) {
+  delete[] memory;
+}
+template <class T>
+void free_array(T* memory) {
+  delete[] memory;
+}
+template <class T>
+void free_value(T* memory) {
+  delete memory;
+}
 template <class T>
 void free_device(T* memory) {
   COTANGENT_CHECK(cudaFree(memory));

@@ -6,6 +6,8 @@ use super::construct::MAX_INLINING;
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use super::loops::is_written;
+use super::new::Memory;
+use super::vector::Member;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
@@ -24,6 +26,8 @@ pub(super) enum Action {
     Function(FunctionId, Vec<Expr>),
     /// Another statement that has a result.
     Statement(Box<dyn FnOnce(Option<Place>) -> StmtKind>),
+    /// New memory.
+    Memory(Memory),
 }
 
 impl<'a> Body<'_, 'a> {
@@ -36,6 +40,7 @@ impl<'a> Body<'_, 'a> {
                     None => Ok(None),
                 }
             }
+            Kind::CXXNewExpr => Ok(Some(node)),
             Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr if !node.is_glvalue() => {
                 let callee = self.callee(node)?;
                 let is_statement = match callee {
@@ -51,6 +56,7 @@ impl<'a> Body<'_, 'a> {
                     | Callee::SineAndCosine(..)
                     | Callee::WholeAndRest(_)
                     | Callee::Constant(_)
+                    | Callee::Vector(..)
                     | Callee::CopyAssignment => false,
                 };
                 Ok(is_statement.then_some(node))
@@ -102,6 +108,9 @@ impl<'a> Body<'_, 'a> {
 
     /// A call for its effect.
     pub(super) fn call_effect(&mut self, node: &'a Node) -> Lowered<()> {
+        if self.output(node)? {
+            return Ok(());
+        }
         let args: Vec<&'a Node> = node.inner.iter().skip(1).collect();
         match (self.callee(node)?, args.as_slice()) {
             (Callee::Function { .. } | Callee::Opaque(_) | Callee::Runtime(_) | Callee::Intrinsic(_), _) => {
@@ -110,6 +119,7 @@ impl<'a> Body<'_, 'a> {
                 self.finish_call(prepared, None).map(|_| ())
             }
             (Callee::CopyAssignment, [target, value]) => self.assign(target, value).map(|_| ()),
+            (Callee::Vector(Member::Resize, object), _) => self.resize_vector(node, object),
             (Callee::StoreThrough, [pointer, value]) => {
                 let operands = self.values(&[pointer, value])?;
                 let Ok([pointer, value]) = <[Expr; 2]>::try_from(operands) else {
@@ -167,6 +177,7 @@ impl<'a> Body<'_, 'a> {
         match (self.callee(node)?, args.as_slice()) {
             (Callee::CopyAssignment, [target, value]) => self.assign(target, value),
             (Callee::Identity, [argument]) => self.place(argument),
+            (Callee::Vector(member, object), _) => self.vector_place(node, member, object),
             (callee @ (Callee::StandardMax | Callee::StandardMin), _) => {
                 let value = self.pure_call(node, callee)?;
                 Ok(self.place_of_value(value))
@@ -234,6 +245,9 @@ impl<'a> Body<'_, 'a> {
 
     /// Lowers a call's arguments; the call itself comes with `finish_call`.
     pub(super) fn prepare_call(&mut self, node: &'a Node) -> Lowered<PreparedCall> {
+        if node.kind == Kind::CXXNewExpr {
+            return self.prepare_new(node);
+        }
         let result = self.call_type(node)?;
         self.refuse_destructor(&result, node)?;
         match self.callee(node)? {
@@ -281,11 +295,11 @@ impl<'a> Body<'_, 'a> {
                 (Some(place.clone()), Some(Expr::load(place)))
             }
         };
-        let kind = match prepared.action {
-            Action::Function(function, args) => StmtKind::Call { into, function, args },
-            Action::Statement(make) => make(into),
-        };
-        self.emit(kind);
+        match prepared.action {
+            Action::Function(function, args) => self.emit(StmtKind::Call { into, function, args }),
+            Action::Statement(make) => self.emit(make(into)),
+            Action::Memory(memory) => self.make_memory(memory, into),
+        }
         Ok(value)
     }
 
@@ -295,6 +309,10 @@ impl<'a> Body<'_, 'a> {
         let params: Vec<&'a Node> = function.children(Kind::ParmVarDecl).collect();
         for (position, node) in nodes.iter().enumerate() {
             let Some(param) = params.get(position) else { return broken(node.span, "an argument without a parameter") };
+            if self.context.is_vector_parameter(self.pass, param) {
+                args.extend(self.vector_arguments(node, param)?);
+                continue;
+            }
             let ty = self.context.node_type(self.pass, param)?;
             let before = self.block.len();
             let arg = if ty.is_reference() {
@@ -317,6 +335,9 @@ impl<'a> Body<'_, 'a> {
         let nodes: Vec<&'a Node> = node.inner.iter().skip(1).collect();
         if let Callee::Constant(value) = callee {
             return Ok(super::expr::float_constant(value, ty).at(node.span));
+        }
+        if let Callee::Vector(member, object) = callee {
+            return self.vector_value(node, member, object);
         }
         let args = self.values(&nodes)?;
         let expr = match (callee, args.as_slice()) {

@@ -3,6 +3,7 @@
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use super::types::is_builtin_record;
+use super::vector::{self, Member};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::Name;
@@ -33,6 +34,8 @@ pub(super) enum Callee<'a> {
     WholeAndRest(&'static str),
     /// A constant: `__builtin_inff()`, `std::numeric_limits<float>::max()`.
     Constant(f64),
+    /// A member of a `std::vector`, and the vector.
+    Vector(Member, &'a Node),
     /// A barrier, atomic or exchange.
     Intrinsic(Intrinsic),
     /// A function without a body that changes nothing.
@@ -135,6 +138,11 @@ impl<'a> Body<'_, 'a> {
         object: Option<Object<'a>>,
     ) -> Lowered<Callee<'a>> {
         let args = node.inner.len() - 1;
+        if let Some(object) = object
+            && self.context.vector_elements(self.pass, object.node.ty()).is_some()
+        {
+            return Ok(Callee::Vector(vector::member(name, node)?, object.node));
+        }
         if let Some(own) = self.own_runtime(id, name) {
             return Ok(Callee::Runtime(own));
         }

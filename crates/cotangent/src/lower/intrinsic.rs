@@ -206,7 +206,7 @@ fn find_reference(node: &Node) -> Option<crate::clang::NodeId> {
 }
 
 /// The text of a string literal, conversions around it left out.
-fn string_literal(node: &Node) -> Option<String> {
+pub(super) fn string_literal(node: &Node) -> Option<String> {
     match (node.kind, &node.data.value) {
         (Kind::StringLiteral, Some(Value::Text(quoted))) => Some(unescape(quoted)),
         (Kind::ImplicitCastExpr | Kind::ParenExpr | Kind::PredefinedExpr, _) => {

@@ -5,6 +5,7 @@
 mod intrinsics;
 mod math;
 mod runtime;
+mod warp;
 
 pub use intrinsics::{Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
 pub use math::{Formula, Parameter, Partial, Rule, derivative, helper, is_math, math_functions, single_and_double};
@@ -15,3 +16,4 @@ pub use runtime::{
     CHECK_BLOCK, RuntimeClass, SNAPSHOT, TAPE, is_runtime, returns_pointer_to, returns_value_of, runtime_class,
     runtime_functions,
 };
+pub use warp::{broadcast_adjoint, shuffle_adjoint, sum_adjoint};

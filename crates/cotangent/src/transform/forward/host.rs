@@ -40,7 +40,7 @@ impl Pushforward<'_, '_> {
                     Stmt::new(kind).at(stmt.span)
                 })
             }
-            (RuntimeClass::Free, [pointer, rest @ ..]) => {
+            (RuntimeClass::Free { .. }, [pointer, rest @ ..]) => {
                 self.tangent_of_memory(pointer).map(|shadow| same([vec![shadow], rest.to_vec()].concat()))
             }
             (RuntimeClass::Copy { bytes, stream, .. }, [to, from, rest @ ..]) => {

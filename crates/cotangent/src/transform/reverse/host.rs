@@ -31,8 +31,10 @@ impl Ctx<'_> {
                 let Some(into) = into else { return pair };
                 self.memory(stmt, into, args, zeros, free, &mut pair);
             }
-            (RuntimeClass::Free, [pointer, ..]) => {
-                self.check_free(pointer, stmt.span);
+            (RuntimeClass::Free { always }, [pointer, ..]) => {
+                if !always {
+                    self.check_free(pointer, stmt.span);
+                }
                 pair.forward = went_well(into);
             }
             (RuntimeClass::Copy { bytes, kind, stream }, [to, from, ..]) => {
@@ -138,7 +140,7 @@ impl Ctx<'_> {
         let mut found = BTreeSet::new();
         walk::each_stmt(&self.primal.body, &mut |stmt| {
             if let StmtKind::Runtime { call, args, .. } = &stmt.kind
-                && runtime_class(call) == Some(RuntimeClass::Free)
+                && matches!(runtime_class(call), Some(RuntimeClass::Free { .. }))
             {
                 args.iter().take(1).for_each(|pointer| found.extend(self.objects.targets(pointer)));
             }
@@ -146,19 +148,20 @@ impl Ctx<'_> {
         found
     }
 
-    /// What is freed must have been allocated in the same block: there the reverse sweep frees it.
+    /// What is freed must be freed on every way to the end of the block that allocates it: there the reverse sweep frees
+    /// it.
     fn check_free(&mut self, pointer: &Expr, span: Span) {
         let freed = self.objects.targets(pointer);
+        let is_meant = |pointer: &Expr| self.objects.targets(pointer).iter().any(|object| freed.contains(object));
         let is_allocation = |stmt: &Stmt| match &stmt.kind {
             StmtKind::Runtime { call, into: Some(into), .. } => {
-                matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
-                    && self.objects.targets(&Expr::load(into.clone())).iter().any(|object| freed.contains(object))
+                matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) && is_meant(&Expr::load(into.clone()))
             }
             _ => false,
         };
-        let is_free = |stmt: &Stmt| stmt.span == span && matches!(stmt.kind, StmtKind::Runtime { .. });
-        let is_together =
-            blocks(&self.primal.body).iter().any(|block| block.iter().any(is_allocation) && block.iter().any(is_free));
+        let is_together = blocks(&self.primal.body)
+            .iter()
+            .any(|block| block.iter().any(is_allocation) && always_frees(block, &is_meant));
         if !is_together {
             self.report_not_own(span, "frees memory that was not allocated in the same block");
         }
@@ -547,6 +550,19 @@ fn typed(pointer: &Expr) -> &Expr {
         }
         _ => pointer,
     }
+}
+
+/// Whether every way through a block frees what is meant.
+fn always_frees(block: &Block, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Runtime { call, args, .. } => {
+            matches!(runtime_class(call), Some(RuntimeClass::Free { .. })) && args.first().is_some_and(is_meant)
+        }
+        StmtKind::If { then_block, else_block, .. } => {
+            always_frees(then_block, is_meant) && always_frees(else_block, is_meant)
+        }
+        _ => false,
+    })
 }
 
 /// The block and all blocks inside.

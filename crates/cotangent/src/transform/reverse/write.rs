@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::super::accumulate::AdjointParam;
 use super::super::differentiable::carries_float;
-use super::super::locals::{NewLocals, mentions, rename};
+use super::super::locals::{NewLocals, mentions, rename, tell_apart};
 use super::super::normalize::address_taken;
 use super::super::refused_stores::refused_stores;
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
@@ -96,6 +96,7 @@ pub(super) fn write(
         uses_record: false,
         is_kernel: primal.space == Space::Kernel,
         shared_values: BTreeSet::new(),
+        stored_later: BTreeSet::new(),
         originals: HashMap::new(),
         rolled_back: BTreeSet::new(),
         limit: None,
@@ -119,10 +120,12 @@ pub(super) fn write(
     if !ctx.diagnostics.is_empty() {
         return Err(ctx.diagnostics);
     }
+    let shared: Vec<AdjointParam> = ctx.shared_shadows();
     let map = params_first(&mut ctx.function);
     let moved = |local: LocalId| map.get(&local).copied().unwrap_or(local);
     let adjoints = adjoints
         .into_iter()
+        .chain(shared)
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
     Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented, needed })
@@ -266,6 +269,7 @@ impl Ctx<'_> {
     fn write_joint(&mut self, kind: &Kind, sums: &[Sum]) -> Option<SlotCount> {
         let seed = self.seed(kind);
         self.function.body = self.body(seed, kind, sums);
+        tell_apart(&mut self.function, &mut self.names);
         if !self.uses_record {
             return None;
         }
@@ -341,7 +345,7 @@ impl Ctx<'_> {
     }
 
     /// What the sweeps stand between: the declarations of sums, and what becomes of these.
-    pub(super) fn between(&self, forward: Block, reverse: Block, sums: &[Sum]) -> Block {
+    pub(super) fn between(&mut self, forward: Block, reverse: Block, sums: &[Sum]) -> Block {
         let mut zeros: Block = sums.iter().map(|sum| self.declare_zero(sum.local)).collect();
         // A parameter that is not named, and is given an active value: a variable like any other.
         for param in &self.primal.params {
@@ -352,7 +356,8 @@ impl Ctx<'_> {
                 zeros.push(self.declare_zero(*shadow));
             }
         }
-        let mut out = [zeros, forward, reverse].concat();
+        let shared = self.shared_adjoints(&forward);
+        let mut out = [zeros, shared, forward, reverse].concat();
         let used: Vec<&Sum> = sums.iter().filter(|sum| mentions(&out, sum.local)).collect();
         for sum in used {
             let local = Place::local(sum.local, self.function.locals[sum.local].ty.clone());
