@@ -197,6 +197,13 @@ T* stream_zeros(std::size_t bytes, cudaStream_t stream) {
   if (bytes > 0) COTANGENT_CHECK(cudaMemsetAsync(memory, 0, bytes, stream));
   return memory;
 }
+// A value in device memory.
+template <class T>
+T* uploaded(T* value, cudaStream_t stream) {
+  T* memory = stream_memory<T>(sizeof(T), stream);
+  COTANGENT_CHECK(cudaMemcpyAsync(memory, value, sizeof(T), cudaMemcpyHostToDevice, stream));
+  return memory;
+}
 template <class T>
 void allocate(T** pointer, std::size_t bytes, cudaStream_t stream = nullptr) {
   *pointer = nullptr;

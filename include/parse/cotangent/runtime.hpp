@@ -63,6 +63,8 @@ template <class T>
 T* stream_memory(size_t bytes, cudaStream_t stream);
 template <class T>
 T* stream_zeros(size_t bytes, cudaStream_t stream);
+template <class T>
+T* uploaded(T* value, cudaStream_t stream);
 void require_apart(const void* one, const void* other);
 template <class T>
 void allocate(T** pointer, size_t bytes, cudaStream_t stream = nullptr);

@@ -137,6 +137,7 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::restored", Class::Own),
     ("cotangent::drop_snapshot", Class::Own),
     ("cotangent::stream_zeros", Class::Own),
+    ("cotangent::uploaded", Class::Own),
     ("cotangent::require_apart", Class::Own),
     ("cotangent::free_host", Class::Own),
     ("cotangent::free_pinned", Class::Own),
@@ -178,7 +179,7 @@ pub fn is_runtime(name: &str) -> bool {
 
 /// Whether a function returns a pointer to what it is asked for: `float* p = cotangent::device_memory<float>(bytes)`.
 pub fn returns_pointer_to(name: &str) -> bool {
-    name == "cotangent::restored"
+    ["cotangent::restored", "cotangent::uploaded"].contains(&name)
         || name.starts_with("cotangent::")
             && (name.ends_with("_memory") || name.ends_with("_zeros") && !name.contains("allocate"))
 }

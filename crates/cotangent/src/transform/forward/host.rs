@@ -32,7 +32,12 @@ impl Pushforward<'_, '_> {
         let same = |args: Vec<Expr>| Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None }).at(stmt.span);
         let tangent = match (class, args) {
             (RuntimeClass::Memory { zeros, .. }, _) => {
-                let shadow = into.and_then(|into| self.shadows.place(into));
+                // What is freed with a tangent is allocated with one.
+                let is_freed = |into: &&Place| {
+                    into.ty.pointee() == Some(&Type::Void)
+                        || self.tangent_of_memory(&Expr::load((*into).clone())).is_some()
+                };
+                let shadow = into.filter(is_freed).and_then(|into| self.shadows.place(into));
                 shadow.map(|shadow| {
                     let kind = StmtKind::Runtime { call: zeros.into(), args: args.to_vec(), into: Some(shadow) };
                     Stmt::new(kind).at(stmt.span)

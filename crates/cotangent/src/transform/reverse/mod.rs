@@ -5,6 +5,7 @@
 //! `stable` and `slice` decide where the values come from that these mention, `loops` turns loops around, `calls` uses
 //! pullbacks, `ruled` what the user wrote instead of them, `record` puts what does not fit into variables in global memory.
 
+mod aggregates;
 mod atomic;
 mod block;
 mod calls;
