@@ -64,6 +64,7 @@ codes! {
     RULE_SIGNATURE = "C0210", "a rule whose signature does not fit";
     RULE_CONFLICT = "C0211", "a rule that cannot hold";
     RECORD_SIZE = "C0212", "a record whose size cannot be told before the launch";
+    NOT_CONVERGENT = "C0213", "threads that return between barriers";
     REQUEST_IN_HEADER = "C0301", "a request in a header";
     REQUEST_IN_MACRO = "C0302", "a request in a macro";
     REQUEST_IN_TEMPLATE = "C0303", "a request in a template";

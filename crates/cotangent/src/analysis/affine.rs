@@ -85,6 +85,8 @@ pub struct Values<'f> {
     atoms: RefCell<Atoms>,
     /// The values of locals with one value, and those values with `INDEX_BITS`.
     known: RefCell<HashMap<(LocalId, bool), Option<Polynomial>>>,
+    /// Counters that have one value for all threads at the time that is looked at.
+    pub(super) settled: RefCell<Vec<LocalId>>,
     /// Where pointers with one value point.
     pub(super) targets: RefCell<HashMap<LocalId, Option<Location>>>,
 }
@@ -104,8 +106,8 @@ impl<'f> Values<'f> {
         roots: &'f Roots<'f>,
         written: Vec<Root>,
     ) -> Values<'f> {
-        let (atoms, known, targets) = Default::default();
-        let values = Values { module, function, locals, roots, written, atoms, known, targets };
+        let (atoms, known, settled, targets) = Default::default();
+        let values = Values { module, function, locals, roots, written, atoms, known, settled, targets };
         // In the order of the text, so that values are found in terms of known ones and nothing is done twice.
         walk::each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Declare { local, init: Some(_) } = &stmt.kind

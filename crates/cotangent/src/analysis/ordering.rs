@@ -83,6 +83,18 @@ pub fn has_barrier(block: &Block) -> bool {
     is_found
 }
 
+/// Whether threads of a block may wait for each other in a statement, or in what it calls.
+pub fn may_meet(module: &Module, stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Barrier { .. } => true,
+        StmtKind::Call { function, .. } => {
+            let functions = called(module, *function).into_iter().chain([*function]);
+            functions.into_iter().any(|callee| has_barrier(&module.functions[callee].body))
+        }
+        _ => false,
+    }
+}
+
 /// Whether no statement jumps: no `break` out of a loop, no `continue`, no `return` but at the end.
 pub fn is_without_jumps(function: &Function) -> bool {
     let body = match function.body.split_last() {

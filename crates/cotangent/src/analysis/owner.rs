@@ -1,6 +1,6 @@
 //! What a race-free primal tells: an element that a thread stores plainly belongs to that thread.
 
-use super::affine::{INDEX_BITS, Values};
+use super::affine::{Atom, INDEX_BITS, Values};
 use super::location::{Location, Step};
 use super::polynomial::{AtomId, Polynomial};
 use super::race::AdjointParam;
@@ -53,7 +53,8 @@ fn tells(location: &Location, sites: &Sites<'_>, adjoints: &[AdjointParam]) -> b
     let is_added_to = || sites.additions.iter().any(|site| site.roots.contains(&location.root));
     let is_shared_memory = match location.root {
         Root::Param(param) | Root::Behind(param) => is_adjoint(param) || !is_added_to(),
-        Root::Shared(_) | Root::Global(_) => !is_added_to(),
+        Root::Shared(local) => is_adjoint(local) || !is_added_to(),
+        Root::Global(_) => !is_added_to(),
         Root::Private(_) | Root::Unknown => false,
     };
     is_shared_memory && !location.tail.contains(&Step::Somewhere)
@@ -71,25 +72,53 @@ pub fn is_owned(values: &Values<'_>, sites: &[&Site<'_>], facts: &[Fact], thread
         let Some(indices) = sites.iter().map(|site| owner_index(values, site, fact)).collect::<Option<Vec<_>>>() else {
             return false;
         };
-        if indices.iter().all(|index| !values.varies(index, fact.threads)) {
+        if indices.iter().all(|index| !values.varies(index, threads)) {
             return true;
         }
-        let bases: Vec<_> = indices.iter().map(|index| bases(values, index, fact.threads)).collect();
+        if are_one_shift(values, sites, &indices, threads) {
+            return true;
+        }
+        let bases: Vec<_> = indices.iter().map(|index| bases(values, index, threads)).collect();
         let ways = bases.iter().map(Vec::len).min().unwrap_or(0);
         (0..ways).any(|way| {
             let each = || sites.iter().zip(&bases).map(|(site, bases)| (*site, &bases[way]));
-            let columns: Vec<_> = each().map(|(site, base)| columns(values, site, base, fact.threads)).collect();
+            let columns: Vec<_> = each().map(|(site, base)| columns(values, site, base, threads)).collect();
             let is_column = |extent: &Polynomial| columns.iter().all(|found| found.contains(extent));
             if columns.first().is_some_and(|first| first.iter().any(is_column)) {
                 return true;
             }
-            let parts = each().map(|(site, base)| stride(values, site, base, fact.threads));
+            let parts = each().map(|(site, base)| stride(values, site, base, threads));
             let Some(parts) = parts.collect::<Option<Vec<_>>>() else { return false };
             let (strides, offsets): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
             strides.windows(2).all(|pair| pair[0] == pair[1])
                 && strides.first().is_some_and(|stride| are_within(stride, &offsets))
         })
     })
+}
+
+/// *One shift.* If all additions have the same index, and it is `e` and something that does not vary, added before they
+/// become an index, then it determines `e`, however the sum wraps.
+fn are_one_shift(values: &Values<'_>, sites: &[&Site<'_>], indices: &[Polynomial], threads: Threads) -> bool {
+    let (Some(index), Some(site)) = (indices.first(), sites.first()) else { return false };
+    let Some(location) = &site.location else { return false };
+    let is_same = |other: &&Site<'_>| other.location.as_ref().is_some_and(|it| it.index == location.index);
+    let (Some(shifted), Some(owned)) = (narrow(values, &location.index), narrow(values, index)) else { return false };
+    let shift = shifted.plus(-1, &owned);
+    indices.iter().all(|other| other == index)
+        && sites.iter().all(is_same)
+        && shift.is_some_and(|shift| !values.varies(&shift, threads))
+}
+
+/// What an index was before it became one.
+fn narrow(values: &Values<'_>, index: &Polynomial) -> Option<Polynomial> {
+    let mut terms = index.terms();
+    match (terms.next(), terms.next()) {
+        (Some((&[atom], 1)), None) => match values.atom_of(atom) {
+            Atom::Widened { value, .. } => Some(value),
+            Atom::Variable(_) | Atom::Builtin(_) | Atom::Operation { .. } | Atom::Loaded { .. } => None,
+        },
+        (_, _) => None,
+    }
 }
 
 /// The index of a store of the fact, in terms of the counters around an addition that runs only when it does.

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::affine::Values;
 use super::locals::{locals, stored_places};
+use super::location::Step;
 use super::ordering::{Ordering, asks_for_thread, is_without_jumps, ordering};
 use super::owner::{Fact, facts, is_owned};
+use super::region::Frame;
 use super::root::{Root, Roots};
 use super::site::{Site, Sites, sites};
 use super::threads::{Threads, is_injective};
@@ -60,9 +62,16 @@ pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> 
         }
         (Space::Kernel | Space::Device | Space::Host, _) => Vec::new(),
     };
-    let plain = plain_memory(&values, &sites, &facts, adjoints);
+    let groups = groups(&sites);
+    let is_plain = |group: &Group<'_, '_>| is_plain(&values, group, &groups, &sites, &facts, adjoints);
+    let plain: BTreeSet<(Root, usize)> =
+        groups.iter().filter(|group| is_plain(group)).map(|group| (group.root, group.phase)).collect();
+    let given_away = given_away(&values);
     let addition = |site: &Site<'_>| {
-        if function.space == Space::Host || site.roots.iter().all(|root| plain.contains(root)) {
+        let is_kept =
+            |root: &Root| phases(*root, site, &sites).into_iter().all(|phase| plain.contains(&(*root, phase)));
+        let is_own = || !given_away.contains(&Root::Unknown) && is_stored_there(&values, site, &sites, &given_away);
+        if function.space == Space::Host || site.roots.iter().all(is_kept) || is_own() {
             Addition::Plain
         } else if site.roots.contains(&Root::Unknown) {
             Addition::Atomic(Sharing::UnknownMemory)
@@ -89,23 +98,101 @@ pub fn stores_of_whole_blocks(module: &Module, id: FunctionId) -> Vec<(&Stmt, &P
     stores.map(|site| (site.stmt, site.place)).collect()
 }
 
-/// The memory whose additions are all plain.
-fn plain_memory(values: &Values<'_>, sites: &Sites<'_>, facts: &[Fact], adjoints: &[AdjointParam]) -> BTreeSet<Root> {
-    let mut by_root: BTreeMap<Root, Vec<&Site<'_>>> = BTreeMap::new();
+/// The additions to some memory that threads may make at the same time.
+struct Group<'s, 'f> {
+    root: Root,
+    phase: usize,
+    sites: Vec<&'s Site<'f>>,
+}
+
+/// All additions, by what they may be to. Those to shared memory with a barrier between them do not meet.
+fn groups<'s, 'f>(sites: &'s Sites<'f>) -> Vec<Group<'s, 'f>> {
+    let mut found: BTreeMap<(Root, usize), Vec<&Site<'_>>> = BTreeMap::new();
     for site in &sites.additions {
-        site.roots.iter().for_each(|root| by_root.entry(*root).or_default().push(site));
+        for root in &site.roots {
+            for phase in phases(*root, site, sites) {
+                found.entry((*root, phase)).or_default().push(site);
+            }
+        }
+    }
+    found.into_iter().map(|((root, phase), sites)| Group { root, phase, sites }).collect()
+}
+
+/// The times at which memory is added to: barriers order the threads of a block.
+fn phases(root: Root, site: &Site<'_>, sites: &Sites<'_>) -> Vec<usize> {
+    match root {
+        Root::Shared(_) => sites.starts(site.phase),
+        Root::Private(_) | Root::Param(_) | Root::Behind(_) | Root::Global(_) | Root::Unknown => vec![0],
+    }
+}
+
+/// Whether all additions of a group are plain.
+fn is_plain(
+    values: &Values<'_>,
+    group: &Group<'_, '_>,
+    groups: &[Group<'_, '_>],
+    all: &Sites<'_>,
+    facts: &[Fact],
+    adjoints: &[AdjointParam],
+) -> bool {
+    if is_private(group.root, adjoints) {
+        return true;
     }
     let given_away = given_away(values);
-    let is_anywhere = by_root.contains_key(&Root::Unknown) || given_away.contains(&Root::Unknown);
-    let is_plain = |root: Root, sites: &[&Site<'_>]| {
-        is_private(root, adjoints)
-            || values.function.space == Space::Kernel
-                && !is_anywhere
-                && !given_away.contains(&root)
-                && is_one_array(values, root, sites, &by_root)
-                && (is_owned(values, sites, facts, Threads::of(root)) || is_injective(values, sites, Threads::of(root)))
+    let is_anywhere = groups.iter().any(|group| group.root == Root::Unknown) || given_away.contains(&Root::Unknown);
+    if values.function.space != Space::Kernel
+        || is_anywhere
+        || given_away.contains(&group.root)
+        || !is_one_array(values, group, groups)
+    {
+        return false;
+    }
+    let open = |site: &&&Site<'_>| !is_stored_there(values, site, all, &given_away);
+    let sites: Vec<&Site<'_>> = group.sites.iter().filter(open).copied().collect();
+    let threads = Threads::of(group.root);
+    values.with_settled(counters_in_step(group), || {
+        sites.is_empty() || is_owned(values, &sites, facts, threads) || is_injective(values, &sites, threads)
+    })
+}
+
+/// *In step.* If all threads of a block meet in each iteration of a loop, they are in the same iteration between two
+/// meetings, and its counter is one number. Where additions stand on both sides of a barrier of the loop, they may be
+/// made in two iterations at once.
+fn counters_in_step(group: &Group<'_, '_>) -> Vec<LocalId> {
+    let Root::Shared(_) = group.root else { return Vec::new() };
+    let is_one_stretch = |counter: &LocalId| {
+        let around = |site: &&&Site<'_>| site.frames.iter().any(|frame| frame.counter_in_step() == Some(*counter));
+        let mut phases = group.sites.iter().filter(around).map(|site| site.phase);
+        let first = phases.next();
+        phases.all(|phase| Some(phase) == first)
     };
-    by_root.iter().filter(|(root, sites)| is_plain(**root, sites)).map(|(root, _)| *root).collect()
+    let mut counters: Vec<LocalId> =
+        group.sites.iter().flat_map(|site| site.frames.iter().filter_map(Frame::counter_in_step)).collect();
+    counters.retain(is_one_stretch);
+    counters
+}
+
+/// *The writer's element.* An element of shared memory that a thread stores to plainly is touched by no other thread
+/// until the next barrier. Where an adjoint is cleared, the primal stores; what the thread adds to that element between
+/// the same barriers meets no other addition.
+fn is_stored_there(values: &Values<'_>, site: &Site<'_>, sites: &Sites<'_>, given_away: &BTreeSet<Root>) -> bool {
+    let Some(location) = site.location.as_ref().filter(|it| matches!(it.root, Root::Shared(_))) else { return false };
+    let is_same = |store: &Site<'_>| {
+        store.phase == site.phase
+            && store.location.as_ref().is_some_and(|stored| {
+                let counters = values.reached_with(&store.frames, &site.frames);
+                let index = counters.and_then(|counters| values.renamed(&stored.index, &counters));
+                stored.root == location.root
+                    && stored.tail == location.tail
+                    && !stored.tail.contains(&Step::Somewhere)
+                    && index.as_ref() == Some(&location.index)
+            })
+    };
+    values.function.space == Space::Kernel
+        && is_without_jumps(values.function)
+        && site.roots.len() == 1
+        && !given_away.contains(&location.root)
+        && sites.stores.iter().any(is_same)
 }
 
 /// *Private memory.* No other thread knows where a thread's own variables are, or holds a pointer that is not shared.
@@ -119,17 +206,13 @@ fn is_private(root: Root, adjoints: &[AdjointParam]) -> bool {
 
 /// Whether all additions to some memory are to one array at known indices, and nothing else there can be the same
 /// memory: of several arrays behind one parameter, or of several pieces of dynamic shared memory, that is not known.
-fn is_one_array(
-    values: &Values<'_>,
-    root: Root,
-    sites: &[&Site<'_>],
-    by_root: &BTreeMap<Root, Vec<&Site<'_>>>,
-) -> bool {
+fn is_one_array(values: &Values<'_>, group: &Group<'_, '_>, groups: &[Group<'_, '_>]) -> bool {
     let is_dynamic = |root: &Root| matches!(root, Root::Shared(local) if values.function.locals[*local].storage == Storage::DynamicShared);
-    let is_alone = !is_dynamic(&root) || by_root.keys().filter(|root| is_dynamic(root)).count() == 1;
-    let path = sites.first().and_then(|site| Some(site.location.as_ref()?.path.clone()));
+    let roots: BTreeSet<Root> = groups.iter().map(|group| group.root).filter(is_dynamic).collect();
+    let is_alone = !is_dynamic(&group.root) || roots.len() == 1;
+    let path = group.sites.first().and_then(|site| Some(site.location.as_ref()?.path.clone()));
     let is_known = |site: &&Site<'_>| site.location.as_ref().is_some_and(|found| Some(&found.path) == path.as_ref());
-    is_alone && sites.iter().all(is_known)
+    is_alone && group.sites.iter().all(is_known)
 }
 
 /// Memory that the function may write.

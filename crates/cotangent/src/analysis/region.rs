@@ -9,8 +9,9 @@ use crate::ir::{BinaryOp, Expr, ExprKind, For, IntKind, LocalId, Place, PlaceKin
 pub enum Frame {
     /// A branch. `number` tells statements apart.
     Branch { number: usize, is_then: bool, conditions: Vec<Option<Condition>> },
-    /// A counted loop, and the values that its counter takes if they are known.
-    Count { number: usize, counter: LocalId, range: Option<Range>, has_barrier: bool },
+    /// A counted loop, and the values that its counter takes if they are known. Threads that meet in every iteration are
+    /// in step.
+    Count { number: usize, counter: LocalId, range: Option<Range>, has_barrier: bool, is_in_step: bool },
     /// A loop of which nothing is known, or a switch.
     Other { number: usize, is_switch: bool, has_barrier: bool },
 }
@@ -65,6 +66,14 @@ impl Frame {
             Frame::Branch { .. } => false,
             Frame::Count { has_barrier, .. } => *has_barrier,
             Frame::Other { is_switch, has_barrier, .. } => *is_switch || *has_barrier,
+        }
+    }
+
+    /// The counter of a loop whose iterations all threads of a block run at the same time.
+    pub fn counter_in_step(&self) -> Option<LocalId> {
+        match self {
+            Frame::Count { counter, is_in_step: true, .. } => Some(*counter),
+            Frame::Branch { .. } | Frame::Count { .. } | Frame::Other { .. } => None,
         }
     }
 

@@ -8,8 +8,9 @@ use super::location::Location;
 use super::ordering::has_barrier;
 use super::region::Frame;
 use super::root::Root;
+use super::threads::Threads;
 use crate::ir::walk::{Part, stmt_parts};
-use crate::ir::{Block, Function, Place, Stmt, StmtKind};
+use crate::ir::{BarrierKind, BinaryOp, Block, For, Function, Place, Stmt, StmtKind};
 
 /// A plain store or an accumulation.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct Site<'f> {
     pub location: Option<Location>,
     /// What stands around the statement, the outermost first.
     pub frames: Vec<Frame>,
+    /// Between which barriers of the text it stands.
+    pub phase: usize,
 }
 
 /// The plain stores and the accumulations of a function.
@@ -33,11 +36,35 @@ pub struct Sites<'f> {
     pub stores: Vec<Site<'f>>,
     /// Accumulations.
     pub additions: Vec<Site<'f>>,
+    /// For each stretch of text, the stretches that are entered from it without a barrier.
+    next: Vec<Vec<usize>>,
+    /// The stretches that begin with a barrier, or the function.
+    starts: Vec<usize>,
+}
+
+impl Sites<'_> {
+    /// The barriers after which a stretch of text is reached before the next one. Threads of a block that are past one
+    /// of them may all be in what is reached from it.
+    pub fn starts(&self, phase: usize) -> Vec<usize> {
+        self.starts.iter().copied().filter(|start| self.reaches(*start, phase)).collect()
+    }
+
+    fn reaches(&self, start: usize, phase: usize) -> bool {
+        let mut found = vec![start];
+        let mut position = 0;
+        while let Some(stretch) = found.get(position) {
+            let new: Vec<usize> = self.next[*stretch].iter().copied().filter(|it| !found.contains(it)).collect();
+            found.extend(new);
+            position += 1;
+        }
+        found.contains(&phase)
+    }
 }
 
 /// Finds them, in the order of the text.
 pub fn sites<'f>(values: &Values<'_>, function: &'f Function) -> Sites<'f> {
-    let mut ctx = Ctx { values, frames: Vec::new(), statements: 0, sites: Sites::default() };
+    let sites = Sites { next: vec![Vec::new()], starts: vec![0], ..Sites::default() };
+    let mut ctx = Ctx { values, frames: Vec::new(), statements: 0, phase: 0, sites };
     ctx.block(&function.body);
     ctx.sites
 }
@@ -46,6 +73,7 @@ struct Ctx<'f, 'v> {
     values: &'v Values<'v>,
     frames: Vec<Frame>,
     statements: usize,
+    phase: usize,
     sites: Sites<'f>,
 }
 
@@ -70,16 +98,27 @@ impl<'f> Ctx<'f, '_> {
                 self.sites.additions.push(site);
             }
             StmtKind::If { cond, then_block, else_block } => {
-                for (is_then, block) in [(true, then_block), (false, else_block)] {
+                let before = self.phase;
+                let ends = [(true, then_block), (false, else_block)].map(|(is_then, block)| {
                     let conditions = self.values.conditions(cond, is_then);
+                    self.phase = before;
                     self.inside(Frame::Branch { number, is_then, conditions }, block);
+                    self.phase
+                });
+                if ends != [before; 2] {
+                    self.phase = self.stretch_after(&ends);
                 }
             }
             StmtKind::For(for_loop) => {
                 let range = self.values.range(for_loop);
                 let has_barrier = has_barrier(&for_loop.body);
-                let frame = Frame::Count { number, counter: for_loop.counter, range, has_barrier };
-                self.inside(frame, &for_loop.body);
+                let is_in_step = for_loop.body.iter().any(is_barrier) && self.counts_alike(for_loop);
+                let frame = Frame::Count { number, counter: for_loop.counter, range, has_barrier, is_in_step };
+                self.repeated(frame, &for_loop.body);
+            }
+            StmtKind::Barrier { .. } if is_barrier(stmt) => {
+                self.phase = self.stretch_after(&[]);
+                self.sites.starts.push(self.phase);
             }
             StmtKind::While { .. }
             | StmtKind::Switch { .. }
@@ -103,7 +142,7 @@ impl<'f> Ctx<'f, '_> {
         let _ = stmt_parts(stmt, &mut |part| {
             if let Part::Block(block) = part {
                 let is_switch = matches!(stmt.kind, StmtKind::Switch { .. });
-                self.inside(Frame::Other { number, is_switch, has_barrier: has_barrier(block) }, block);
+                self.repeated(Frame::Other { number, is_switch, has_barrier: has_barrier(block) }, block);
             }
             ControlFlow::<()>::Continue(())
         });
@@ -117,6 +156,53 @@ impl<'f> Ctx<'f, '_> {
 
     fn site(&self, stmt: &'f Stmt, place: &'f Place) -> Site<'f> {
         let (roots, location) = (self.values.roots.place(place), self.values.location(place));
-        Site { stmt, place, roots, location, frames: self.frames.clone() }
+        Site { stmt, place, roots, location, frames: self.frames.clone(), phase: self.phase }
+    }
+
+    /// Whether the counter of a loop in which threads meet is the same for all of them when they do: they begin with the
+    /// same, or end with the same one by one; all run equally often.
+    fn counts_alike(&self, head: &For) -> bool {
+        let counters = self.frames.iter().filter_map(Frame::counter_in_step).collect();
+        self.values.with_settled(counters, || {
+            let value = |expr| self.values.value(expr).filter(|value| !self.values.varies(value, Threads::Block));
+            let ends_alike = value(&head.to).is_some()
+                && value(&head.by).and_then(|by| by.as_constant()) == Some(1)
+                && matches!(
+                    (head.step, head.test),
+                    (BinaryOp::Add, BinaryOp::Less | BinaryOp::LessEqual)
+                        | (BinaryOp::Subtract, BinaryOp::Greater | BinaryOp::GreaterEqual)
+                );
+            ends_alike || value(&head.from).is_some() && value(&head.by).is_some()
+        })
+    }
+
+    /// A block that runs any number of times.
+    fn repeated(&mut self, frame: Frame, block: &'f Block) {
+        if !has_barrier(block) {
+            return self.inside(frame, block);
+        }
+        let before = self.phase;
+        let begin = self.stretch_after(&[before]);
+        self.phase = begin;
+        self.inside(frame, block);
+        self.sites.next[self.phase].push(begin);
+        self.phase = self.stretch_after(&[before, self.phase]);
+    }
+
+    /// A new stretch of text, which is entered from others.
+    fn stretch_after(&mut self, others: &[usize]) -> usize {
+        let new = self.sites.next.len();
+        self.sites.next.push(Vec::new());
+        others.iter().for_each(|other| self.sites.next[*other].push(new));
+        new
+    }
+}
+
+/// Whether all threads of a block wait for each other at a statement.
+fn is_barrier(stmt: &Stmt) -> bool {
+    let StmtKind::Barrier { kind, .. } = stmt.kind else { return false };
+    match kind {
+        BarrierKind::Block | BarrierKind::BlockCount | BarrierKind::BlockAnd | BarrierKind::BlockOr => true,
+        BarrierKind::Warp | BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => false,
     }
 }

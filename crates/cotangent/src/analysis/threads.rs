@@ -112,10 +112,22 @@ impl Values<'_> {
         self.varies_besides(value, threads, &[])
     }
 
+    /// What is found while some counters have one value for all threads.
+    pub fn with_settled<R>(&self, counters: Vec<LocalId>, find: impl FnOnce() -> R) -> R {
+        let before = self.settled.replace(counters);
+        let found = find();
+        self.settled.replace(before);
+        found
+    }
+
     /// The same, some counters being given.
     fn varies_besides(&self, value: &Polynomial, threads: Threads, counters: &[LocalId]) -> bool {
         self.mentions(value, &mut |atom| match atom {
-            Atom::Variable(local) => !self.function.params.contains(local) && !counters.contains(local),
+            Atom::Variable(local) => {
+                !self.function.params.contains(local)
+                    && !counters.contains(local)
+                    && !self.settled.borrow().contains(local)
+            }
             Atom::Builtin(Builtin::ThreadIdx(_)) => true,
             Atom::Builtin(Builtin::BlockIdx(_)) => threads == Threads::Grid,
             Atom::Builtin(Builtin::BlockDim(_) | Builtin::GridDim(_) | Builtin::WarpSize) => false,

@@ -62,6 +62,9 @@ pub(super) fn headers(module: &Module) -> BTreeSet<&'static str> {
             if let StmtKind::Opaque { callee, .. } = &stmt.kind {
                 found.extend(CALLEE_HEADERS.iter().filter(|(name, _)| **callee == **name).map(|(_, header)| header));
             }
+            if matches!(&stmt.kind, StmtKind::Launch(launch) if launch.is_checked) {
+                found.insert("<cotangent/runtime.hpp>");
+            }
             if let StmtKind::Runtime { call, .. } = &stmt.kind {
                 if call.starts_with("cotangent::") {
                     found.insert("<cotangent/runtime.hpp>");

@@ -5,6 +5,7 @@
 mod intrinsics;
 mod math;
 mod runtime;
+mod warp;
 
 pub use intrinsics::{Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
 pub use math::{Formula, Parameter, Partial, Rule, derivative, helper, is_math, math_functions, single_and_double};
@@ -12,5 +13,7 @@ pub use math::{Formula, Parameter, Partial, Rule, derivative, helper, is_math, m
 /// The manual's page of functions, in Markdown.
 pub use math::page as page_of_functions;
 pub use runtime::{
-    RuntimeClass, TAPE, is_runtime, returns_pointer_to, returns_value_of, runtime_class, runtime_functions,
+    CHECK_BLOCK, RuntimeClass, SNAPSHOT, TAPE, is_runtime, returns_pointer_to, returns_value_of, runtime_class,
+    runtime_functions,
 };
+pub use warp::{broadcast_adjoint, shuffle_adjoint, sum_adjoint};

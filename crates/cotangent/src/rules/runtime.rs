@@ -61,6 +61,12 @@ use RuntimeClass as Class;
 /// The class of `cotangent/runtime.hpp` in which derivatives of host functions keep values.
 pub const TAPE: &str = "cotangent::Tape";
 
+/// A copy of an array, by which its reverse sweep finds it again: the handle that `cotangent::take_snapshot` gives.
+pub const SNAPSHOT: &str = "cotangent::Snapshot";
+
+/// What is called before a checked launch: `cotangent::check_block<kernel>(block, shared)`.
+pub const CHECK_BLOCK: &str = "cotangent::check_block";
+
 /// By name.
 const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cudaMalloc", Class::Allocate { maker: "cotangent::device_memory" }),
@@ -127,7 +133,9 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::free_device", Class::Own),
     ("cotangent::host_zeros", Class::Own),
     ("cotangent::stream_memory", Class::Own),
-    ("cotangent::snapshot", Class::Own),
+    ("cotangent::take_snapshot", Class::Own),
+    ("cotangent::restored", Class::Own),
+    ("cotangent::drop_snapshot", Class::Own),
     ("cotangent::stream_zeros", Class::Own),
     ("cotangent::require_apart", Class::Own),
     ("cotangent::free_host", Class::Own),
@@ -142,6 +150,7 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::clear", Class::Own),
     ("cotangent::clear_rows", Class::Own),
     ("cotangent::check_launch", Class::Own),
+    (CHECK_BLOCK, Class::Own),
     ("cotangent::push", Class::Own),
     ("cotangent::pop", Class::Own),
 ];
@@ -169,7 +178,7 @@ pub fn is_runtime(name: &str) -> bool {
 
 /// Whether a function returns a pointer to what it is asked for: `float* p = cotangent::device_memory<float>(bytes)`.
 pub fn returns_pointer_to(name: &str) -> bool {
-    name == "cotangent::snapshot"
+    name == "cotangent::restored"
         || name.starts_with("cotangent::")
             && (name.ends_with("_memory") || name.ends_with("_zeros") && !name.contains("allocate"))
 }

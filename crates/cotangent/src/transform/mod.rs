@@ -1,6 +1,7 @@
 //! From module to module: derivatives, and the passes that lead to them and clean up after them.
 
 mod accumulate;
+mod convergence;
 mod differentiable;
 mod forward;
 mod locals;

@@ -7,7 +7,9 @@ use std::ops::ControlFlow;
 use super::locals::{expr_mentions, rename, same_place};
 use super::normalize::own_variable;
 use crate::ir::walk::{self, Node, PartMut};
-use crate::ir::{BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{
+    BarrierKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
+};
 
 /// Simplifies one function.
 pub(super) fn simplify(function: &mut Function) {
@@ -19,6 +21,7 @@ pub(super) fn simplify(function: &mut Function) {
         merge_sums(&mut body);
         drop_unread(function, &mut body);
         drop_empty(&mut body);
+        merge_barriers(&mut body);
         merge_branches(&mut body);
         sink_sums(&mut body);
         settle_block(&mut body);
@@ -249,6 +252,16 @@ fn drop_empty(block: &mut Block) {
     });
 }
 
+/// Threads that have just met need not meet again.
+fn merge_barriers(block: &mut Block) {
+    for stmt in block.iter_mut() {
+        each_block(stmt, &mut merge_barriers);
+    }
+    let is_barrier =
+        |stmt: &Stmt| matches!(stmt.kind, StmtKind::Barrier { kind: BarrierKind::Block, argument: None, into: None });
+    block.dedup_by(|next, before| is_barrier(next) && is_barrier(before));
+}
+
 /// A sum that only one branch adds to is handed over there.
 fn sink_sums(block: &mut Block) {
     for stmt in block.iter_mut() {
@@ -288,6 +301,11 @@ fn sink_sums(block: &mut Block) {
 /// Whether a statement can as well come after a sum: it adds to memory too, or gives a variable a value that the sum
 /// does not mention, and it reads no memory that the sum might change.
 fn commutes(stmt: &Stmt, sum: &Stmt) -> bool {
+    if let StmtKind::Accumulate { place, .. } = &sum.kind
+        && own_variable(place).is_some_and(|array| mentions(stmt, array))
+    {
+        return false;
+    }
     let (local, own_places) = match &stmt.kind {
         StmtKind::Accumulate { .. } => (None, 1),
         StmtKind::Declare { local, .. }

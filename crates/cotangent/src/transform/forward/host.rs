@@ -20,7 +20,7 @@ impl Pushforward<'_, '_> {
             }
         }
         let kernel = self.ctx.callee(launch.kernel, &pattern);
-        let kind = StmtKind::Launch(Box::new(Launch { kernel, args, ..launch.clone() }));
+        let kind = StmtKind::Launch(Box::new(Launch { kernel, is_checked: true, args, ..launch.clone() }));
         out.push(Stmt { kind, ..stmt.clone() });
     }
 

@@ -15,7 +15,8 @@ use crate::analysis;
 use crate::index::IdVec;
 use crate::ir::walk::{self, NodeMut, PartMut};
 use crate::ir::{
-    BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type,
+    BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage,
+    Type,
 };
 
 /// What is known about the functions that were looked at.
@@ -90,7 +91,7 @@ fn splice(module: &Module, function: &mut Function, choice: &Choice<'_>) {
     let settled = settled_locals(function);
     let mut names = NewLocals::new(module, function);
     let body = std::mem::take(&mut function.body);
-    let mut splicing = Splicing { module, settled, choice, number: 0 };
+    let mut splicing = Splicing { module, settled, choice, number: 0, shared: HashMap::new() };
     let body = splicing.block(function, &mut names, body);
     function.body = body;
 }
@@ -101,6 +102,8 @@ struct Splicing<'a> {
     settled: HashSet<LocalId>,
     choice: &'a Choice<'a>,
     number: usize,
+    /// The shared memory of functions that were inlined: all calls of a function use one.
+    shared: HashMap<(FunctionId, LocalId), LocalId>,
 }
 
 impl Splicing<'_> {
@@ -111,8 +114,10 @@ impl Splicing<'_> {
                 let is_chosen = (self.choice)(self.number, *callee, args);
                 self.number += 1;
                 if is_chosen {
-                    let call = (into.clone(), &self.module.functions[*callee], args.clone());
-                    out.extend(body_of_call(function, names, &self.settled, call));
+                    let body = &self.module.functions[*callee];
+                    let moved = self.moved_locals(function, names, *callee);
+                    let call = (into.clone(), body, args.clone());
+                    out.extend(body_of_call(function, names, (&self.settled, moved), call));
                     continue;
                 }
             }
@@ -128,21 +133,41 @@ impl Splicing<'_> {
     }
 }
 
+impl Splicing<'_> {
+    /// The variables of a callee as variables of its caller.
+    fn moved_locals(
+        &mut self,
+        function: &mut Function,
+        names: &mut NewLocals,
+        callee: FunctionId,
+    ) -> HashMap<LocalId, LocalId> {
+        let mut moved = HashMap::new();
+        for (id, local) in self.module.functions[callee].locals.entries() {
+            let is_shared = local.storage != Storage::Private;
+            let known = self.shared.get(&(callee, id)).copied().filter(|_| is_shared);
+            let new = known.unwrap_or_else(|| {
+                let name = names.name(&local.name);
+                function.locals.push(crate::ir::Local { name, ..local.clone() })
+            });
+            if is_shared {
+                self.shared.insert((callee, id), new);
+            }
+            moved.insert(id, new);
+        }
+        moved
+    }
+}
+
 /// The statements of a call: parameters as variables, the body, the result.
 fn body_of_call(
     function: &mut Function,
     names: &mut NewLocals,
-    settled: &HashSet<LocalId>,
+    (settled, moved): (&HashSet<LocalId>, HashMap<LocalId, LocalId>),
     (into, callee, args): (Option<Place>, &Function, Vec<Expr>),
 ) -> Block {
     let mut out = Block::new();
     let assigned = assigned_locals(callee);
     let mut values: HashMap<LocalId, Expr> = HashMap::new();
-    let mut moved = HashMap::new();
-    for (id, local) in callee.locals.entries() {
-        let name = names.name(&local.name);
-        moved.insert(id, function.locals.push(crate::ir::Local { name, ..local.clone() }));
-    }
     for (param, arg) in callee.params.iter().zip(args) {
         let arg = without_qualification(arg);
         match arg.kind {

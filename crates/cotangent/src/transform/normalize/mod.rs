@@ -13,6 +13,7 @@ mod jumps;
 mod pointers;
 mod records;
 mod runtime;
+mod shared;
 
 pub(super) use addresses::{address, address_taken};
 pub(super) use counted::counted_loops;
@@ -22,3 +23,4 @@ pub(super) use jumps::remove_jumps;
 pub(super) use pointers::pointers_to_indices;
 pub(super) use records::split_records;
 pub(super) use runtime::results_of_runtime;
+pub(super) use shared::gather_shared;

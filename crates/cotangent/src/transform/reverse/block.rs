@@ -8,7 +8,7 @@ use super::expr::{constant, when};
 use super::function::{Ctx, Pair};
 use super::stable::Kept;
 use crate::analysis::{self, Object, carries_floats};
-use crate::diagnostic::{Diagnostic, THREADS_ACTIVE, UNKNOWN_POINTER};
+use crate::diagnostic::{Diagnostic, UNKNOWN_POINTER};
 use crate::ir::walk::{self, Node};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
 use crate::rules::{RuntimeClass, runtime_class};
@@ -58,6 +58,7 @@ impl Ctx<'_> {
                 && carries_floats(self.module, ty)
                 && !analysis::uses_memory(self.module, ty)
                 && !self.address_taken.contains(&local)
+                && !self.is_shared(local)
             {
                 adjoints.push(self.declare_zero(*shadow));
             }
@@ -84,14 +85,16 @@ impl Ctx<'_> {
                 let else_pair = self.block(else_block, later, false);
                 return self.branches(stmt, cond, [then_pair, else_pair], here, kept);
             }
+            StmtKind::For(head) if let Some(sum) = self.shuffled_sum(stmt, head) => sum,
             StmtKind::For(head) => return self.any_loop(stmt, &head.body, Some(head), here),
             StmtKind::While { body, .. } => return self.any_loop(stmt, body, None, here),
             StmtKind::Call { into, function, args } => self.call(stmt, into.as_ref(), *function, args),
             StmtKind::Launch(launch) => self.launch(stmt, launch, later),
             StmtKind::Runtime { call, args, into } => self.runtime(stmt, call, args, into.as_ref()),
-            StmtKind::Barrier { .. } | StmtKind::Atomic { .. } | StmtKind::Collective { .. } => {
-                self.refuse_threads(stmt);
-                Pair { forward: vec![stmt.clone()], reverse: Block::new() }
+            StmtKind::Barrier { kind, argument, .. } => self.barrier(stmt, *kind, argument.as_ref()),
+            StmtKind::Atomic { op, place, value, into, .. } => self.atomic(stmt, *op, place, value, into.as_ref()),
+            StmtKind::Collective { op, mask, args, into } => {
+                self.collective(stmt, *op, mask.as_ref(), args, into.as_ref())
             }
             StmtKind::Accumulate { .. }
             | StmtKind::Switch { .. }
@@ -116,7 +119,7 @@ impl Ctx<'_> {
     fn declare(&mut self, stmt: &Stmt, local: LocalId, init: Option<&Expr>) -> Pair {
         let place = Place::local(local, self.primal.locals[local].ty.clone());
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
-        if !self.has_shadow(local) {
+        if !self.has_shadow(local) || self.is_shared(local) {
             return pair;
         }
         if analysis::uses_memory(self.module, &place.ty) {
@@ -240,10 +243,10 @@ impl Ctx<'_> {
     }
 
     fn assign_number(&mut self, stmt: &Stmt, place: &Place, value: &Expr, shadow: Place, out: &mut Block) {
-        if let Some((rest, is_minus)) = increment(place, value)
-            && !self.reads_object_of(place, rest)
-        {
+        if let Some((rest, is_minus)) = increment(place, value) {
+            // What is added may be of the same array: then the adjoint itself may change on the way.
             let seed = Expr::load(shadow);
+            let seed = if self.reads_object_of(place, rest) { self.keep("_r", seed, out) } else { seed };
             let seed = if is_minus { Expr::unary(UnaryOp::Negate, seed) } else { seed };
             return self.adjoint(rest, seed, out);
         }
@@ -289,7 +292,10 @@ impl Ctx<'_> {
     pub(super) fn is_first_value(&self, place: &Place) -> bool {
         let PlaceKind::Local(local) = place.kind else { return false };
         let is_inside = self.frames.last().is_none_or(|frame| !frame.is_loop || frame.declared.contains(&local));
-        is_inside && self.write_counts.get(&local) == Some(&1) && !self.primal.params.contains(&local)
+        is_inside
+            && !self.is_shared(local)
+            && self.write_counts.get(&local) == Some(&1)
+            && !self.primal.params.contains(&local)
     }
 
     fn reads_object_of(&self, place: &Place, value: &Expr) -> bool {
@@ -366,34 +372,6 @@ impl Ctx<'_> {
             let value = operands.next().unwrap_or_else(|| self.zero(element));
             let index = Expr::new(ExprKind::Int(i128::from(index)), Type::INT);
             self.assign_leaves(place.clone().index(index), value, out);
-        }
-    }
-
-    fn refuse_threads(&mut self, stmt: &Stmt) {
-        let touches = match &stmt.kind {
-            StmtKind::Atomic { place, value, .. } => self.is_active_place(place) || self.is_active_value(value),
-            StmtKind::Collective { into, args, .. } => {
-                into.as_ref().is_some_and(|into| self.is_active_place(into))
-                    || args.iter().any(|arg| self.is_active_value(arg))
-            }
-            StmtKind::Barrier { kind, .. } => match kind {
-                crate::ir::BarrierKind::Fence
-                | crate::ir::BarrierKind::FenceBlock
-                | crate::ir::BarrierKind::FenceSystem => false,
-                crate::ir::BarrierKind::Block
-                | crate::ir::BarrierKind::BlockCount
-                | crate::ir::BarrierKind::BlockAnd
-                | crate::ir::BarrierKind::BlockOr
-                | crate::ir::BarrierKind::Warp => true,
-            },
-            _ => false,
-        };
-        if touches {
-            let message = "threads meet or exchange active values here";
-            self.report(
-                Diagnostic::new(THREADS_ACTIVE, stmt.span, message, "its adjoint is not supported yet")
-                    .help("differentiate a version of the kernel in which each thread works alone"),
-            );
         }
     }
 }

@@ -53,6 +53,8 @@ pub(super) struct Ctx<'a> {
     pub(super) limit: Option<super::record::Limit>,
     /// Parameters by value whose adjoints other threads add to as well.
     pub(super) shared_values: BTreeSet<LocalId>,
+    /// While an iteration is sliced, the shared arrays that what follows in it writes.
+    pub(super) stored_later: BTreeSet<LocalId>,
 }
 
 /// A stretch of code whose values are there when its reverse sweep runs: the function, or one iteration of a loop.
@@ -64,6 +66,8 @@ pub(super) struct Frame {
     pub(super) declared: HashSet<LocalId>,
     /// Objects from outside that do not keep their values until the reverse sweep.
     pub(super) unstable: BTreeSet<Object>,
+    /// Shared arrays that the reverse sweep fills again before anything else.
+    pub(super) reloaded: BTreeSet<LocalId>,
 }
 
 /// What a statement or block becomes: a part of the forward sweep and a part of the reverse sweep.
@@ -209,7 +213,7 @@ impl Ctx<'_> {
             let found = match object.base {
                 Base::Local(local) if object.path.is_empty() => {
                     let variable = &self.primal.locals[local];
-                    (variable.storage != Storage::Private).then(|| shared_memory(variable))
+                    (variable.storage == Storage::DynamicShared).then(|| shared_memory(variable))
                 }
                 Base::Global(global) => Some(outside_functions(&self.module.globals[global])),
                 Base::Local(_) | Base::Unknown => None,
@@ -268,11 +272,12 @@ impl Ctx<'_> {
             return;
         }
         let variable = &self.primal.locals[local];
-        if variable.storage != Storage::Private {
+        if variable.storage == Storage::DynamicShared {
             return self.report(shared_memory(variable));
         }
         let ty = shadow_type(&variable.ty);
         let shadow = self.names.add(&mut self.function, &shadow_name(&variable.name), ty.clone());
+        self.function.locals[shadow].storage = variable.storage;
         if ty.is_pointer() {
             self.twins.insert(shadow, local);
         }

@@ -265,7 +265,7 @@ impl Ctx<'_> {
         let mut snapshots = Vec::new();
         for (position, bytes) in copied {
             let snapshot = self.snapshot(&launch.args[position], bytes, &stream, &mut pair.forward);
-            args[position] = Expr::cast(Expr::load(snapshot.clone()), args[position].ty.clone());
+            args[position] = self.restored(&launch.args[position], &snapshot, &stream, &mut pair.reverse);
             snapshots.push(snapshot);
         }
         let (out, mut after) = (&mut pair.reverse, Block::new());
@@ -288,12 +288,13 @@ impl Ctx<'_> {
             args.push(self.adjoint_on_device(arg, &stream, out, &mut after));
         }
         args.extend(record.iter().map(|record| Expr::load(record.clone())));
-        let reverse = Launch { kernel: derived.function, args, ..launch.clone() };
+        let reverse = Launch { kernel: derived.function, is_checked: true, args, ..launch.clone() };
         out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
         out.push(call_of("cotangent::check_launch", Vec::new()));
         out.extend(after);
-        let kept = record.into_iter().chain(snapshots);
-        out.extend(kept.map(|kept| call_of("cotangent::release", vec![Expr::load(kept), stream.clone()])));
+        let release = record.into_iter().map(|record| ("cotangent::release", record));
+        let kept = release.chain(snapshots.into_iter().map(|snapshot| ("cotangent::drop_snapshot", snapshot)));
+        out.extend(kept.map(|(call, kept)| call_of(call, vec![Expr::load(kept), stream.clone()])));
         pair
     }
 
@@ -371,7 +372,7 @@ impl Ctx<'_> {
             let given = Expr::new(ExprKind::Int(i128::from(given)), Type::UINT);
             told.push(call_of("cotangent::require_slots", vec![Expr::load(most), given]));
         }
-        let recording = Launch { kernel: augmented, args, ..launch.clone() };
+        let recording = Launch { kernel: augmented, is_checked: true, args, ..launch.clone() };
         forward.push(Stmt::new(StmtKind::Launch(Box::new(recording))).at(stmt.span));
         forward.extend(told);
         Some(record)
@@ -461,7 +462,7 @@ impl Ctx<'_> {
     }
 }
 
-fn const_void() -> Type {
+pub(super) fn const_void() -> Type {
     let void = PointerType {
         pointee: Type::Void,
         is_const: true,
@@ -473,7 +474,7 @@ fn const_void() -> Type {
 }
 
 /// The pointer that an argument is, whatever it promises.
-fn uncast(pointer: &Expr) -> &Expr {
+pub(super) fn uncast(pointer: &Expr) -> &Expr {
     match &pointer.kind {
         ExprKind::Cast(operand) if operand.ty.is_pointer() => uncast(operand),
         _ => pointer,

@@ -118,6 +118,7 @@ impl Configuration {
     fn of(&self, kernel: FunctionId, args: Vec<Expr>) -> StmtKind {
         StmtKind::Launch(Box::new(Launch {
             kernel,
+            is_checked: true,
             grid: self.extents(&self.grid),
             block: self.extents(&self.block),
             shared: Some(Expr::load(self.shared.clone())),

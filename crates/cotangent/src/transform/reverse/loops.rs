@@ -49,10 +49,10 @@ impl Ctx<'_> {
     /// Both sweeps of a loop. `here` are the objects that it or a later statement of the frame writes.
     pub(super) fn any_loop(&mut self, stmt: &Stmt, body: &Block, head: Option<&For>, here: &BTreeSet<Object>) -> Pair {
         let (body, exit) = split_exit(body);
-        let mut declared: HashSet<LocalId> = HashSet::new();
-        walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| declared.extend(walk::declared_local(inner)));
+        let declared = self.declared_in(std::slice::from_ref(stmt));
+        let reloaded = self.reloadable(std::slice::from_ref(stmt), &declared, true);
         let written = analysis::written(self.objects, std::slice::from_ref(stmt));
-        self.frames.push(Frame { is_loop: true, declared: declared.clone(), unstable: here.clone() });
+        self.frames.push(Frame { is_loop: true, declared: declared.clone(), unstable: here.clone(), reloaded });
         let pair = self.block(body, &BTreeSet::new(), false);
         let mut needed = self.mentioned(&pair.reverse);
         let sliced = if pair.reverse.is_empty() { Sliced::default() } else { self.slice(&pair.forward, &mut needed) };
@@ -138,9 +138,9 @@ impl Ctx<'_> {
     }
 
     fn count(&mut self, it: &Loop<'_>, here: &BTreeSet<Object>, kept: &mut Kept) -> Count {
-        let affine = it.head.filter(|head| self.is_affine(head, &it.written));
+        let known = it.head.filter(|head| self.has_formula(head, &it.written));
         let is_counted = it.exit.is_none()
-            && affine.is_some_and(|head| {
+            && known.is_some_and(|head| {
                 head.to.ty == head.from.ty
                     && !self.changes(&head.to, &it.written)
                     && !self.reads(&head.to).contains(&head.counter)
@@ -157,21 +157,26 @@ impl Ctx<'_> {
             body: Block::new(),
             ..*head
         };
-        match affine {
+        match known {
             Some(head) if is_counted => Count::Header(settle(head, self)),
             _ => {
-                let counter = affine.map(|head| settle(head, self));
+                let counter = known.map(|head| settle(head, self));
                 let trips = self.names.add(&mut self.function, "_trips", Type::INT);
                 Count::Trips { trips, counter }
             }
         }
     }
 
-    /// Whether a counter is a linear function of the number of the iteration.
-    fn is_affine(&self, head: &For, written: &BTreeSet<Object>) -> bool {
+    /// Whether a counter is a simple function of the number of the iteration: a linear one, or a shift.
+    fn has_formula(&self, head: &For, written: &BTreeSet<Object>) -> bool {
+        let is_simple = match head.step {
+            BinaryOp::Add | BinaryOp::Subtract => head.by.ty == head.from.ty,
+            BinaryOp::Multiply | BinaryOp::Divide => constant_int(&head.by) == Some(2) && keeps_bits(head),
+            BinaryOp::ShiftLeft | BinaryOp::ShiftRight => constant_int(&head.by) == Some(1) && keeps_bits(head),
+            _ => false,
+        };
         matches!(self.function.locals[head.counter].ty, Type::Int(_))
-            && matches!(head.step, BinaryOp::Add | BinaryOp::Subtract)
-            && head.by.ty == head.from.ty
+            && is_simple
             && !self.changes(&head.by, written)
             && !self.reads(&head.by).contains(&head.counter)
     }
@@ -346,8 +351,8 @@ impl Ctx<'_> {
             (Count::Trips { trips, counter: head }, counter) => {
                 let number = self.names.add(&mut self.function, "_k", Type::INT);
                 if let (Some(head), Some(counter)) = (head, counter) {
-                    let index = Expr::cast(Expr::load(Place::local(number, Type::INT)), head.from.ty.clone());
-                    body.insert(0, declare(counter, Some(linear(&head, index))));
+                    let number = Expr::load(Place::local(number, Type::INT));
+                    body.insert(0, declare(counter, Some(counter_of(&head, number))));
                 }
                 let last = Expr::binary(BinaryOp::Subtract, Expr::load(Place::local(trips, Type::INT)), Expr::int(1));
                 numbered(number, last, BinaryOp::GreaterEqual, Expr::int(0), Expr::int(1), body)
@@ -394,7 +399,7 @@ fn with_body(stmt: &Stmt, body: Block) -> Stmt {
     stmt
 }
 
-fn constant_int(expr: &Expr) -> Option<i128> {
+pub(super) fn constant_int(expr: &Expr) -> Option<i128> {
     match expr.kind {
         ExprKind::Int(value) => Some(value),
         _ => None,
@@ -426,6 +431,31 @@ fn iteration_number(head: &For, counter: Expr) -> Expr {
         return distance;
     }
     Expr::binary(BinaryOp::Divide, distance, head.by.clone())
+}
+
+/// Whether a counter that doubles or halves is above zero in every iteration: there are fewer of them than it has bits.
+pub(super) fn keeps_bits(head: &For) -> bool {
+    let is_halved = matches!(head.step, BinaryOp::Divide | BinaryOp::ShiftRight);
+    match head.test {
+        BinaryOp::Greater => is_halved && constant_int(&head.to).is_some_and(|to| to >= 0),
+        BinaryOp::GreaterEqual => is_halved && constant_int(&head.to).is_some_and(|to| to > 0),
+        BinaryOp::Less | BinaryOp::LessEqual => !is_halved && constant_int(&head.from).is_some_and(|from| from > 0),
+        _ => false,
+    }
+}
+
+/// The counter of the iteration of that number: one that doubles or halves is shifted.
+fn counter_of(head: &For, number: Expr) -> Expr {
+    let ty = head.from.ty.clone();
+    let shifted =
+        |op, value: Expr| Expr::new(ExprKind::Binary(op, Box::new(value), Box::new(number.clone())), ty.clone());
+    let power = || shifted(BinaryOp::ShiftLeft, Expr::new(ExprKind::Int(1), ty.clone()));
+    match head.step {
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => shifted(head.step, head.from.clone()),
+        BinaryOp::Multiply if constant_int(&head.from) == Some(1) => power(),
+        BinaryOp::Multiply | BinaryOp::Divide => Expr::binary(head.step, head.from.clone(), power()),
+        _ => linear(head, Expr::cast(number, ty)),
+    }
 }
 
 /// `from + number * by`.

@@ -5,6 +5,7 @@
 //! `stable` and `slice` decide where the values come from that these mention, `loops` turns loops around, `calls` uses
 //! pullbacks, `ruled` what the user wrote instead of them, `record` puts what does not fit into variables in global memory.
 
+mod atomic;
 mod block;
 mod calls;
 mod expr;
@@ -14,21 +15,25 @@ mod launch;
 mod loops;
 mod order_free;
 mod record;
+mod reload;
 mod rollback;
 mod ruled;
+mod shared;
 mod slice;
 mod slots;
 mod snapshot;
 mod split;
 mod stable;
 mod tape;
+mod warp;
 mod write;
 
 use std::collections::{HashMap, HashSet};
 
 use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
+use super::convergence::divergent_returns;
 use super::normalize::{
-    Inlining, counted_loops, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
+    Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
     results_of_runtime, split_records,
 };
 use super::privatize::privatize;
@@ -97,6 +102,7 @@ fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
         remove_jumps(module, &mut function);
         loops_without_numbers(module, &mut function);
         inline_calls(&normal, &mut known, &mut function);
+        gather_shared(&mut function);
         split_records(&normal, &mut function);
         pointers_to_indices(&normal, &mut function);
         counted_loops(&mut function);
@@ -202,6 +208,10 @@ impl Pullbacks {
     }
 
     fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<Derived, Vec<Diagnostic>> {
+        let divergent = divergent_returns(&self.output, id);
+        if !divergent.is_empty() {
+            return Err(divergent);
+        }
         let Written { function, adjoints, uses_record, slots, augmented, needed } =
             write::write(normal, id, kind, self)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
@@ -248,7 +258,14 @@ impl Pullbacks {
         if let Some(known) = self.helpers.get(name) {
             return Some(*known);
         }
-        let text = crate::rules::helper(name)?;
+        self.helper_of(name, crate::rules::helper(name)?)
+    }
+
+    /// A function of Cotangent's own, by its name and its text.
+    fn helper_of(&mut self, name: &str, text: &str) -> Option<FunctionId> {
+        if let Some(known) = self.helpers.get(name) {
+            return Some(*known);
+        }
         let module = crate::ir::text::parse(text).ok()?;
         let function = module.functions.iter().next()?.clone();
         let id = self.output.functions.push(function);

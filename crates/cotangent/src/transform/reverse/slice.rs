@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use super::super::locals::{assign, declare};
 use super::super::normalize::own_variable;
-use super::function::Ctx;
+use super::function::{Ctx, Frame};
 use crate::analysis::{self, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, Part};
@@ -62,6 +62,9 @@ impl Ctx<'_> {
         let mut has_barrier = false;
         walk::each_stmt(block, &mut |stmt| has_barrier |= matches!(stmt.kind, StmtKind::Barrier { .. }));
         let all = self.written.clone();
+        // Nobody fills shared memory there.
+        let unstable = self.shared_written(&self.primal.body).into_iter().map(Object::local).collect();
+        self.frames.push(Frame { unstable, ..Frame::default() });
         let depth = if has_barrier {
             Depth::Inside
         } else {
@@ -69,6 +72,7 @@ impl Ctx<'_> {
             Depth::First
         };
         let sliced = self.slice_block(block, needed, depth, out);
+        self.frames.pop();
         self.written = all;
         sliced.ok_or(out.stopped_at)
     }
@@ -77,7 +81,9 @@ impl Ctx<'_> {
     fn slice_block(&mut self, block: &[Stmt], needed: &mut Needed, depth: Depth, out: &mut Sliced) -> Option<()> {
         let mut parts = Vec::new();
         let before = self.written.clone();
+        let stored_later = self.stored_later.clone();
         for (position, stmt) in block.iter().enumerate().rev() {
+            self.stored_later.extend(self.shared_written(block.get(position + 1..position + 2).unwrap_or_default()));
             if depth == Depth::First {
                 let is_one_step =
                     matches!(stmt.kind, StmtKind::Declare { .. } | StmtKind::Assign { .. } | StmtKind::If { .. });
@@ -87,11 +93,13 @@ impl Ctx<'_> {
             let mut part = Sliced::default();
             if self.slice_stmt(stmt, needed, depth, &mut part).is_none() {
                 out.stopped_at = if part.stopped_at.is_none() { stmt.span } else { part.stopped_at };
+                self.stored_later = stored_later;
                 return None;
             }
             parts.push(part);
         }
         self.written = before;
+        self.stored_later = stored_later;
         for part in parts.into_iter().rev() {
             out.forward.extend(part.forward);
             out.slice.extend(part.slice);
@@ -147,8 +155,16 @@ impl Ctx<'_> {
             | StmtKind::Runtime { into: Some(into), .. } => {
                 self.slice_effect(stmt, into, &[], false, needed, depth, out)
             }
+            // What fills shared memory again does so between the same barriers.
+            StmtKind::Barrier { into: None, .. } => {
+                out.forward.push(stmt.clone());
+                let is_filled = |frame: &Frame| !frame.reloaded.is_disjoint(needed);
+                if depth == Depth::Iteration && self.frames.last().is_some_and(is_filled) {
+                    out.slice.push(stmt.clone());
+                }
+                Some(())
+            }
             StmtKind::Call { into: None, .. }
-            | StmtKind::Barrier { into: None, .. }
             | StmtKind::Atomic { into: None, .. }
             | StmtKind::Collective { into: None, .. }
             | StmtKind::Opaque { into: None, .. }
@@ -411,7 +427,9 @@ impl Ctx<'_> {
     fn can_reload(&self, place: &Place) -> bool {
         !self.is_primal_place(place)
             || self.objects.of_place(place).iter().all(|object| match object.as_local() {
-                Some(local) => self.is_register(local) || !self.is_unstable_memory(object),
+                Some(local) => {
+                    self.is_register(local) || !self.is_unstable_memory(object) && !self.stored_later.contains(&local)
+                }
                 None => !self.is_volatile(object),
             })
     }

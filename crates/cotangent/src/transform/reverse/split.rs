@@ -3,7 +3,7 @@
 //! The whole body is treated as an iteration of a loop is: what the reverse sweep needs is computed again from memory that
 //! the kernel does not write, or recorded. `f_reverse` says which arrays must be as they were.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::super::locals::mentions;
@@ -27,15 +27,15 @@ impl Ctx<'_> {
     /// Both bodies of a kernel. `saved` are the parameters whose memory may change between the two.
     pub(super) fn apart(&mut self, sums: &[Sum], saved: &[LocalId]) -> Apart {
         let body = self.primal.body.as_slice();
-        let mut declared: HashSet<LocalId> = HashSet::new();
-        walk::each_stmt(body, &mut |stmt| declared.extend(walk::declared_local(stmt)));
+        let declared = self.declared_in(body);
         for param in saved {
             let load = Expr::load(Place::local(*param, self.primal.locals[*param].ty.clone()));
             let reached = self.objects.reachable(&load);
             self.written.extend(reached);
         }
         let unstable = analysis::written(self.objects, body);
-        self.frames = vec![Frame { is_loop: true, declared, unstable }];
+        let reloaded = self.reloadable(body, &declared, false);
+        self.frames = vec![Frame { is_loop: true, declared, unstable, reloaded }];
         let pair = self.block(body, &BTreeSet::new(), false);
         let mut needed = self.mentioned(&pair.reverse);
         let mut sliced = self.slice(&pair.forward, &mut needed);

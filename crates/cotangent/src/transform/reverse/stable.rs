@@ -130,6 +130,9 @@ impl Ctx<'_> {
             if object.as_local().is_some_and(|local| frame.declared.contains(&local)) {
                 return false;
             }
+            if object.as_local().is_some_and(|local| frame.reloaded.contains(&local)) {
+                return false;
+            }
             if frame.unstable.contains(object) {
                 return true;
             }
@@ -217,7 +220,9 @@ impl Ctx<'_> {
     pub(super) fn is_private(&self, object: &Object) -> bool {
         match object.base {
             _ if self.is_host() => true,
-            Base::Local(local) => object.path.is_empty() && !self.shared_values.contains(&local),
+            Base::Local(local) => {
+                object.path.is_empty() && !self.shared_values.contains(&local) && !self.is_shared(local)
+            }
             Base::Global(_) | Base::Unknown => false,
         }
     }

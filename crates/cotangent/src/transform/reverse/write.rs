@@ -96,6 +96,7 @@ pub(super) fn write(
         uses_record: false,
         is_kernel: primal.space == Space::Kernel,
         shared_values: BTreeSet::new(),
+        stored_later: BTreeSet::new(),
         originals: HashMap::new(),
         rolled_back: BTreeSet::new(),
         limit: None,
@@ -119,10 +120,12 @@ pub(super) fn write(
     if !ctx.diagnostics.is_empty() {
         return Err(ctx.diagnostics);
     }
+    let shared: Vec<AdjointParam> = ctx.shared_shadows();
     let map = params_first(&mut ctx.function);
     let moved = |local: LocalId| map.get(&local).copied().unwrap_or(local);
     let adjoints = adjoints
         .into_iter()
+        .chain(shared)
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
     Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented, needed })
@@ -342,7 +345,7 @@ impl Ctx<'_> {
     }
 
     /// What the sweeps stand between: the declarations of sums, and what becomes of these.
-    pub(super) fn between(&self, forward: Block, reverse: Block, sums: &[Sum]) -> Block {
+    pub(super) fn between(&mut self, forward: Block, reverse: Block, sums: &[Sum]) -> Block {
         let mut zeros: Block = sums.iter().map(|sum| self.declare_zero(sum.local)).collect();
         // A parameter that is not named, and is given an active value: a variable like any other.
         for param in &self.primal.params {
@@ -353,7 +356,8 @@ impl Ctx<'_> {
                 zeros.push(self.declare_zero(*shadow));
             }
         }
-        let mut out = [zeros, forward, reverse].concat();
+        let shared = self.shared_adjoints(&forward);
+        let mut out = [zeros, shared, forward, reverse].concat();
         let used: Vec<&Sum> = sums.iter().filter(|sum| mentions(&out, sum.local)).collect();
         for sum in used {
             let local = Place::local(sum.local, self.function.locals[sum.local].ty.clone());

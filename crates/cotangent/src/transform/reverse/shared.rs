@@ -1,0 +1,175 @@
+//! Shared memory and barriers.
+//!
+//! The adjoint of a shared array is a shared array. All threads of the block clear it before the reverse sweep begins.
+//! A barrier is its own reverse: what other threads read after it in the forward sweep, they have added to before it in
+//! the reverse sweep.
+
+use std::collections::BTreeSet;
+
+use super::super::accumulate::AdjointParam;
+use super::super::locals::declare;
+use super::function::{Ctx, Pair};
+use crate::analysis::Object;
+use crate::ir::walk;
+use crate::ir::{
+    Axis, BarrierKind, BinaryOp, Block, Builtin, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind,
+    Storage, Type,
+};
+
+impl Ctx<'_> {
+    /// Whether a variable is shared by the threads of a block.
+    pub(super) fn is_shared(&self, local: LocalId) -> bool {
+        self.function.locals[local].storage != Storage::Private
+    }
+
+    /// The variables that statements declare for themselves: shared memory is the block's.
+    pub(super) fn declared_in(&self, block: &[Stmt]) -> std::collections::HashSet<LocalId> {
+        let mut declared = std::collections::HashSet::new();
+        walk::each_stmt(block, &mut |stmt| declared.extend(walk::declared_local(stmt)));
+        declared.retain(|local| !self.is_shared(*local));
+        declared
+    }
+
+    /// A barrier in both sweeps. What the counting ones count is a value like any other.
+    pub(super) fn barrier(&mut self, stmt: &Stmt, kind: BarrierKind, argument: Option<&Expr>) -> Pair {
+        let reverse = match kind {
+            BarrierKind::Block | BarrierKind::BlockCount | BarrierKind::BlockAnd | BarrierKind::BlockOr => {
+                Some(StmtKind::Barrier { kind: BarrierKind::Block, argument: None, into: None })
+            }
+            BarrierKind::Warp => Some(StmtKind::Barrier { kind, argument: argument.cloned(), into: None }),
+            // A fence makes no thread wait.
+            BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => None,
+        };
+        Pair {
+            forward: vec![stmt.clone()],
+            reverse: reverse.map(|kind| Stmt::new(kind).at(stmt.span)).into_iter().collect(),
+        }
+    }
+
+    /// The adjoints of shared memory.
+    pub(super) fn shared_shadows(&self) -> Vec<AdjointParam> {
+        let shared = self.primal.locals.ids().filter(|local| self.primal.locals[*local].storage == Storage::Shared);
+        shared
+            .filter_map(|primal| match self.shadows.local(primal)?.kind {
+                PlaceKind::Local(adjoint) => Some(AdjointParam { adjoint, primal, is_shared: true }),
+                PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
+            })
+            .collect()
+    }
+
+    /// The declarations of the adjoints of shared memory, and what clears them. `forward` is what follows: if all threads
+    /// meet there anyway, they need not meet here.
+    pub(super) fn shared_adjoints(&mut self, forward: &[Stmt]) -> Block {
+        let shadows: Vec<LocalId> = self.shared_shadows().into_iter().map(|shadow| shadow.adjoint).collect();
+        if shadows.is_empty() {
+            return Block::new();
+        }
+        let mut out: Block = shadows.iter().map(|shadow| declare(*shadow, None)).collect();
+        let thread = self.names.add(&mut self.function, "_thread", Type::UINT);
+        let threads = self.names.add(&mut self.function, "_threads", Type::UINT);
+        out.push(declare(thread, Some(thread_number())).noted("the adjoints of shared memory begin at zero"));
+        let is_array = |shadow: &LocalId| matches!(self.function.locals[*shadow].ty, Type::Array(..));
+        if shadows.iter().any(is_array) {
+            out.push(declare(threads, Some(thread_count())));
+        }
+        for shadow in shadows {
+            out.push(self.clear_together(shadow, thread, threads));
+        }
+        if !forward.iter().any(is_barrier) {
+            out.push(Stmt::new(StmtKind::Barrier { kind: BarrierKind::Block, argument: None, into: None }));
+        }
+        out
+    }
+
+    /// The statement by which all threads of a block clear an adjoint in shared memory.
+    fn clear_together(&mut self, shadow: LocalId, thread: LocalId, threads: LocalId) -> Stmt {
+        let ty = self.function.locals[shadow].ty.clone();
+        let place = Place::local(shadow, ty.clone());
+        let thread = Expr::load(Place::local(thread, Type::UINT));
+        let mut body = Block::new();
+        let Type::Array(..) = ty else {
+            self.clear(&place, &mut body);
+            let cond = Expr::binary(BinaryOp::Equal, thread, uint(0));
+            return Stmt::new(StmtKind::If { cond, then_block: body, else_block: Block::new() });
+        };
+        let counter = self.names.add(&mut self.function, "_k", Type::UINT);
+        let count = element_count(&ty);
+        let element = nth_element(place, Expr::load(Place::local(counter, Type::UINT)), count);
+        self.clear(&element, &mut body);
+        let by = Expr::load(Place::local(threads, Type::UINT));
+        let (test, to, step) = (BinaryOp::Less, uint(count), BinaryOp::Add);
+        Stmt::new(StmtKind::For(Box::new(For { counter, from: thread, test, to, step, by, body })))
+    }
+
+    /// The shared arrays that a block writes.
+    pub(super) fn shared_written(&self, block: &[Stmt]) -> BTreeSet<LocalId> {
+        let mut found = BTreeSet::new();
+        walk::each_stmt(block, &mut |stmt| {
+            for place in walk::written_places(stmt) {
+                if self.is_primal_place(place) {
+                    let locals = self.objects.of_place(place).iter().filter_map(Object::as_local).collect::<Vec<_>>();
+                    found.extend(locals.into_iter().filter(|local| self.is_shared(*local)));
+                }
+            }
+        });
+        found
+    }
+}
+
+/// Whether all threads of the block wait for each other at a statement.
+fn is_barrier(stmt: &Stmt) -> bool {
+    let StmtKind::Barrier { kind, .. } = stmt.kind else { return false };
+    match kind {
+        BarrierKind::Block | BarrierKind::BlockCount | BarrierKind::BlockAnd | BarrierKind::BlockOr => true,
+        BarrierKind::Warp | BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => false,
+    }
+}
+
+/// How many elements an array has, those of inner arrays counted.
+fn element_count(ty: &Type) -> u64 {
+    match ty {
+        Type::Array(element, length) => length * element_count(element),
+        Type::Void
+        | Type::Bool
+        | Type::Int(_)
+        | Type::Float(_)
+        | Type::Pointer(_)
+        | Type::Record(_)
+        | Type::Opaque(_) => 1,
+    }
+}
+
+/// The element of that number of an array of `count` elements, those of inner arrays counted.
+fn nth_element(place: Place, number: Expr, count: u64) -> Place {
+    let Type::Array(_, length) = place.ty else { return place };
+    let inner = count / length.max(1);
+    if inner <= 1 {
+        return place.index(number);
+    }
+    let row = Expr::binary(BinaryOp::Divide, number.clone(), uint(inner));
+    let rest = Expr::binary(BinaryOp::Remainder, number, uint(inner));
+    nth_element(place.index(row), rest, inner)
+}
+
+/// The number of the thread in its block.
+fn thread_number() -> Expr {
+    let coordinate = |axis| builtin(Builtin::ThreadIdx(axis));
+    let extent = |axis| builtin(Builtin::BlockDim(axis));
+    let plane = Expr::binary(BinaryOp::Multiply, extent(Axis::Y), coordinate(Axis::Z));
+    let rows = Expr::binary(BinaryOp::Add, coordinate(Axis::Y), plane);
+    Expr::binary(BinaryOp::Add, coordinate(Axis::X), Expr::binary(BinaryOp::Multiply, extent(Axis::X), rows))
+}
+
+/// How many threads a block has.
+fn thread_count() -> Expr {
+    let [x, y, z] = [Axis::X, Axis::Y, Axis::Z].map(|axis| builtin(Builtin::BlockDim(axis)));
+    Expr::binary(BinaryOp::Multiply, Expr::binary(BinaryOp::Multiply, x, y), z)
+}
+
+fn builtin(builtin: Builtin) -> Expr {
+    Expr::new(ExprKind::Builtin(builtin), Type::UINT)
+}
+
+fn uint(value: u64) -> Expr {
+    Expr::new(ExprKind::Int(i128::from(value)), Type::UINT)
+}
