@@ -4,6 +4,7 @@ mod accumulate;
 mod convergence;
 mod differentiable;
 mod forward;
+mod launch;
 mod locals;
 mod normalize;
 mod privatize;

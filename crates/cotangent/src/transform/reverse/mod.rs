@@ -12,7 +12,6 @@ mod calls;
 mod expr;
 mod function;
 mod host;
-pub(in crate::transform) mod launch;
 mod loops;
 mod order_free;
 mod record;
@@ -41,7 +40,7 @@ use super::privatize::privatize;
 use super::references::references_to_pointers;
 use super::signatures::check_rules;
 use super::simplify::simplify;
-use super::{Analyses, Form, Request};
+use super::{Analyses, Form, Request, launch};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, order};
 
