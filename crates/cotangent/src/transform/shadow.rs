@@ -60,7 +60,17 @@ impl Shadows {
                 let ty = shadow_type(&shadow.ty);
                 Expr::cast(shadow, ty)
             }
-            ExprKind::AddressOf(place) => Expr::new(ExprKind::AddressOf(self.place(place)?), shadow_type(&pointer.ty)),
+            ExprKind::AddressOf(place) => {
+                let shadow = self.place(place)?;
+                match (&place.kind, shadow.kind) {
+                    // The beginning of dynamic shared memory, whose shadow is a pointer.
+                    (PlaceKind::Index(..), PlaceKind::Element(start, index)) if index.is_zero() => *start,
+                    (_, kind) => {
+                        let shadow = Place { kind, ..shadow };
+                        Expr::new(ExprKind::AddressOf(shadow), shadow_type(&pointer.ty))
+                    }
+                }
+            }
             ExprKind::Binary(BinaryOp::Offset, base, offset) => {
                 Expr::binary(BinaryOp::Offset, self.pointer(base)?, (**offset).clone())
             }
