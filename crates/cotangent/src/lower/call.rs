@@ -10,6 +10,7 @@ use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
 use crate::ir::{BinaryOp, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type};
+use crate::rules::HalfCall;
 
 /// A call whose arguments are lowered and whose statement is not there yet.
 pub(super) struct PreparedCall {
@@ -50,6 +51,8 @@ impl<'a> Body<'_, 'a> {
                     | Callee::Swap
                     | Callee::SineAndCosine(..)
                     | Callee::WholeAndRest(_)
+                    | Callee::Half(_)
+                    | Callee::FromHalf(_)
                     | Callee::Constant(_)
                     | Callee::CopyAssignment => false,
                 };
@@ -135,6 +138,11 @@ impl<'a> Body<'_, 'a> {
                 }
                 Ok(())
             }
+            (Callee::Half(HalfCall::Assign(op)), [target, value]) => {
+                self.half_assignment(op, target, value).map(|_| ())
+            }
+            (Callee::Half(HalfCall::Step(op)), [target, ..]) => self.half_step(op, target).map(|_| ()),
+            (Callee::Half(HalfCall::AtomicAdd), _) => self.half_atomic(node, false).map(|_| ()),
             (Callee::Swap, [first, second]) => {
                 let first = self.place(first)?;
                 let first = self.pointed_to(first);
@@ -167,6 +175,8 @@ impl<'a> Body<'_, 'a> {
         match (self.callee(node)?, args.as_slice()) {
             (Callee::CopyAssignment, [target, value]) => self.assign(target, value),
             (Callee::Identity, [argument]) => self.place(argument),
+            (Callee::Half(HalfCall::Assign(op)), [target, value]) => self.half_assignment(op, target, value),
+            (Callee::Half(HalfCall::Step(op)), [target]) => self.half_step(op, target),
             (callee @ (Callee::StandardMax | Callee::StandardMin), _) => {
                 let value = self.pure_call(node, callee)?;
                 Ok(self.place_of_value(value))
@@ -315,8 +325,11 @@ impl<'a> Body<'_, 'a> {
     fn pure_call(&mut self, node: &'a Node, callee: Callee<'a>) -> Lowered<Expr> {
         let ty = self.context.node_type(self.pass, node)?;
         let nodes: Vec<&'a Node> = node.inner.iter().skip(1).collect();
-        if let Callee::Constant(value) = callee {
-            return Ok(super::expr::float_constant(value, ty).at(node.span));
+        match callee {
+            Callee::Constant(value) => return Ok(super::expr::float_constant(value, ty).at(node.span)),
+            Callee::Half(call) => return self.half_call(node, &call, &ty),
+            Callee::FromHalf(object) => return self.from_half(object, &ty),
+            _ => {}
         }
         let args = self.values(&nodes)?;
         let expr = match (callee, args.as_slice()) {
