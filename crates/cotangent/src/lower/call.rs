@@ -328,7 +328,7 @@ impl<'a> Body<'_, 'a> {
         match callee {
             Callee::Constant(value) => return Ok(super::expr::float_constant(value, ty).at(node.span)),
             Callee::Half(call) => return self.half_call(node, &call, &ty),
-            Callee::FromHalf(object) => return self.from_half(object, &ty),
+            Callee::FromHalf(object) => return self.half_as(object, &ty),
             _ => {}
         }
         let args = self.values(&nodes)?;

@@ -58,7 +58,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// A conversion that a class of half precision declares.
-    pub(super) fn from_half(&mut self, object: &'a Node, ty: &Type) -> Lowered<Expr> {
+    pub(super) fn half_as(&mut self, object: &'a Node, ty: &Type) -> Lowered<Expr> {
         // The conversion is a member of a `const` object; a temporary is made one.
         let object = match (object.data.cast_kind.as_deref(), object.inner.last()) {
             (Some("NoOp"), Some(inner)) => inner,
@@ -205,7 +205,7 @@ impl<'a> Body<'_, 'a> {
         let is_pair = self.element(&arg.ty).is_some();
         let is_simple = match &arg.kind {
             ExprKind::Construct(_) => true,
-            ExprKind::Load(place) => is_pair && is_of_variable(place) || !is_pair,
+            ExprKind::Load(place) => !is_pair || is_of_variable(place),
             ExprKind::Float(_) | ExprKind::Int(_) => true,
             _ => !is_pair && !is_used_twice,
         };
