@@ -142,9 +142,9 @@ inline void require_distinct(std::initializer_list<const volatile void*> arrays)
   for (const auto* first = arrays.begin(); first != arrays.end(); ++first) {
     for (const auto* second = first + 1; second != arrays.end(); ++second) {
       if (*first != nullptr && *first == *second) {
-        throw std::runtime_error("arguments " + std::to_string(first - arrays.begin() + 1) + " and " +
-                                 std::to_string(second - arrays.begin() + 1) +
-                                 " of a derivative are the same array: its derivatives would be counted together");
+        COTANGENT_FAIL("arguments " + std::to_string(first - arrays.begin() + 1) + " and " +
+                       std::to_string(second - arrays.begin() + 1) +
+                       " of a derivative are the same array: its derivatives would be counted together");
       }
     }
   }
@@ -181,6 +181,7 @@ struct Launch<Kernel> {
     auto launch = [&](std::size_t shared, cudaStream_t stream, auto... rest) {
       if constexpr (sizeof...(rest) == sizeof...(Parameters)) {
         require_distinct({array_of<Parameters>(rest)...});
+        check_block<Kernel>(block, shared);
         Kernel<<<grid, block, shared, stream>>>(as<Parameters>(rest)...);
         check_launch();
       }

@@ -1,9 +1,11 @@
-// What derivatives call on the host. Every failure of the CUDA runtime goes through COTANGENT_CHECK, which throws
-// std::runtime_error; define the macro before this header to do something else. C++17, header only.
+// What derivatives call on the host. Every failure of the CUDA runtime goes through COTANGENT_CHECK, and that and all else
+// that cannot go on through COTANGENT_FAIL, which throws std::runtime_error; define either before this header to do
+// something else. C++17, header only.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +14,9 @@
 #include <string>
 #include <vector>
 
+#ifndef COTANGENT_FAIL
+#define COTANGENT_FAIL(message) throw std::runtime_error(message)
+#endif
 #ifndef COTANGENT_CHECK
 #define COTANGENT_CHECK(call) ::cotangent::check((call), #call)
 #endif
@@ -20,12 +25,57 @@ namespace cotangent {
 
 inline void check(cudaError_t error, const char* call) {
   if (error != cudaSuccess) {
-    throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(error));
+    COTANGENT_FAIL(std::string(call) + ": " + cudaGetErrorString(error));
   }
 }
 
-// A launch that cannot run says so here: too many threads for the registers that it needs, too much shared memory.
 inline void check_launch() { COTANGENT_CHECK(cudaGetLastError()); }
+
+// The name of a kernel, from what the compiler calls a function that has it as its template argument.
+inline std::string kernel_name(const char* function) {
+  std::string name = function;
+  std::size_t begin = name.find("Kernel = ");
+  if (begin == std::string::npos) return name;
+  begin += std::strlen("Kernel = ");
+  if (name[begin] == '&') ++begin;
+  return "`" + name.substr(begin, name.find_first_of(";,]", begin) - begin) + "`";
+}
+
+// Stops if no block of that size can run: the derivative of a kernel may need more registers and more shared memory than
+// the kernel. More dynamic shared memory than a kernel has without asking is asked for.
+template <auto Kernel>
+void check_block(dim3 block, std::size_t shared = 0) {
+#ifdef _MSC_VER
+  const char* function = __FUNCSIG__;
+#else
+  const char* function = __PRETTY_FUNCTION__;
+#endif
+  cudaFuncAttributes attributes;
+  COTANGENT_CHECK(cudaFuncGetAttributes(&attributes, Kernel));
+  std::size_t threads = static_cast<std::size_t>(block.x) * block.y * block.z;
+  std::size_t most = static_cast<std::size_t>(attributes.maxThreadsPerBlock);
+  if (threads > most) {
+    COTANGENT_FAIL(kernel_name(function) + " cannot run with " + std::to_string(threads) +
+                   " threads in a block: its registers allow " + std::to_string(most) +
+                   ". Launch smaller blocks, or give the kernel that it is the derivative of __launch_bounds__(" +
+                   std::to_string(threads) + "), which the derivative keeps");
+  }
+  if (shared > static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes)) {
+    int device = 0;
+    int limit = 0;
+    COTANGENT_CHECK(cudaGetDevice(&device));
+    COTANGENT_CHECK(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    std::size_t needed = shared + attributes.sharedSizeBytes;
+    if (needed > static_cast<std::size_t>(limit)) {
+      COTANGENT_FAIL(kernel_name(function) + " needs " + std::to_string(needed) +
+                     " bytes of shared memory for a block, and the device has " + std::to_string(limit) +
+                     ". Launch it with less, or with smaller blocks if that is what they depend on");
+    } else {
+      COTANGENT_CHECK(
+          cudaFuncSetAttribute(Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
+    }
+  }
+}
 
 // Memory of each kind; none for no bytes. The second of each pair holds zeros.
 template <class T>
@@ -81,6 +131,46 @@ T* host_zeros(std::size_t bytes) {
   return memory;
 }
 
+// What `new T[n]` and `new T` make: whoever is given it may say `delete[]` and `delete`.
+template <class T>
+T* array_memory(std::size_t bytes) {
+  return new T[bytes / sizeof(T)];
+}
+template <class T>
+T* array_zeros(std::size_t bytes) {
+  return new T[bytes / sizeof(T)]();
+}
+template <class T>
+T* value_memory(std::size_t) {
+  return new T;
+}
+template <class T>
+T* value_zeros(std::size_t) {
+  return new T();
+}
+
+// What a std::vector holds.
+template <class T>
+T* vector_memory(std::size_t bytes) {
+  return array_memory<T>(bytes);
+}
+template <class T>
+T* vector_zeros(std::size_t bytes) {
+  return array_zeros<T>(bytes);
+}
+
+template <class T>
+void free_vector(T* memory) {
+  delete[] memory;
+}
+template <class T>
+void free_array(T* memory) {
+  delete[] memory;
+}
+template <class T>
+void free_value(T* memory) {
+  delete memory;
+}
 template <class T>
 void free_device(T* memory) {
   COTANGENT_CHECK(cudaFree(memory));
@@ -101,17 +191,17 @@ T* stream_memory(std::size_t bytes, cudaStream_t stream) {
   if (bytes > 0) COTANGENT_CHECK(cudaMallocAsync(&memory, bytes, stream));
   return static_cast<T*>(memory);
 }
-// A copy of an array as it is now.
-template <class T>
-T* snapshot(T* from, std::size_t bytes, cudaStream_t stream) {
-  T* copy = stream_memory<T>(bytes, stream);
-  if (bytes > 0) COTANGENT_CHECK(cudaMemcpyAsync(copy, from, bytes, cudaMemcpyDeviceToDevice, stream));
-  return copy;
-}
 template <class T>
 T* stream_zeros(std::size_t bytes, cudaStream_t stream) {
   T* memory = stream_memory<T>(bytes, stream);
   if (bytes > 0) COTANGENT_CHECK(cudaMemsetAsync(memory, 0, bytes, stream));
+  return memory;
+}
+// A value in device memory.
+template <class T>
+T* uploaded(T* value, cudaStream_t stream) {
+  T* memory = stream_memory<T>(sizeof(T), stream);
+  COTANGENT_CHECK(cudaMemcpyAsync(memory, value, sizeof(T), cudaMemcpyHostToDevice, stream));
   return memory;
 }
 template <class T>
@@ -129,6 +219,68 @@ void release(T* pointer, cudaStream_t stream = nullptr) {
   if (pointer != nullptr) COTANGENT_CHECK(cudaFreeAsync(pointer, stream));
 }
 
+// A copy of an array: in device memory while there is some, then in pinned memory of the host.
+struct Snapshot {
+  std::size_t bytes;
+  void* on_device;
+  void* on_host;
+};
+
+// How much device memory copies hold now, and how much they may hold: the environment variable COTANGENT_SNAPSHOT_BYTES,
+// else as much as there is.
+inline std::atomic<std::size_t>& snapshot_bytes() {
+  static std::atomic<std::size_t> bytes{0};
+  return bytes;
+}
+inline std::size_t snapshot_limit() {
+  static const char* const stated = std::getenv("COTANGENT_SNAPSHOT_BYTES");
+  return stated != nullptr ? static_cast<std::size_t>(std::strtoull(stated, nullptr, 10)) : ~static_cast<std::size_t>(0);
+}
+
+// Copies an array as it is now.
+inline Snapshot* take_snapshot(const void* from, std::size_t bytes, cudaStream_t stream) {
+  auto* snapshot = new Snapshot{bytes, nullptr, nullptr};
+  if (bytes == 0) return snapshot;
+  if (snapshot_bytes() + bytes <= snapshot_limit()) {
+    cudaError_t error = cudaMallocAsync(&snapshot->on_device, bytes, stream);
+    if (error != cudaErrorMemoryAllocation) {
+      COTANGENT_CHECK(error);
+      snapshot_bytes() += bytes;
+      COTANGENT_CHECK(cudaMemcpyAsync(snapshot->on_device, from, bytes, cudaMemcpyDeviceToDevice, stream));
+      return snapshot;
+    }
+    // It is no failure.
+    cudaGetLastError();
+    snapshot->on_device = nullptr;
+  }
+  COTANGENT_CHECK(cudaMallocHost(&snapshot->on_host, bytes));
+  COTANGENT_CHECK(cudaMemcpyAsync(snapshot->on_host, from, bytes, cudaMemcpyDeviceToHost, stream));
+  return snapshot;
+}
+
+// The array as it was, in device memory, until the copy is dropped.
+template <class T>
+T* restored(Snapshot* snapshot, cudaStream_t stream) {
+  if (snapshot->on_host != nullptr && snapshot->on_device == nullptr) {
+    COTANGENT_CHECK(cudaMallocAsync(&snapshot->on_device, snapshot->bytes, stream));
+    COTANGENT_CHECK(
+        cudaMemcpyAsync(snapshot->on_device, snapshot->on_host, snapshot->bytes, cudaMemcpyHostToDevice, stream));
+  }
+  return static_cast<T*>(snapshot->on_device);
+}
+
+inline void drop_snapshot(Snapshot* snapshot, cudaStream_t stream) {
+  release(snapshot->on_device, stream);
+  if (snapshot->on_host != nullptr) {
+    // The copy may still be on its way.
+    COTANGENT_CHECK(cudaStreamSynchronize(stream));
+    COTANGENT_CHECK(cudaFreeHost(snapshot->on_host));
+  } else {
+    snapshot_bytes() -= snapshot->bytes;
+  }
+  delete snapshot;
+}
+
 // Brings one value to the host, and waits for it.
 template <class T>
 void fetch(T* value, T* on_device, cudaStream_t stream = nullptr) {
@@ -139,15 +291,15 @@ void fetch(T* value, T* on_device, cudaStream_t stream = nullptr) {
 // Stops if two arguments of a launch are one array: the derivative of the kernel takes them to be apart.
 inline void require_apart(const void* one, const void* other) {
   if (one == other && one != nullptr) {
-    throw std::runtime_error("two arguments of a launch are the same array, and its derivative takes them to be apart");
+    COTANGENT_FAIL("two arguments of a launch are the same array, and its derivative takes them to be apart");
   }
 }
 
 // Stops if a thread needed more slots of the record than --record-slots gave it.
 inline void require_slots(unsigned int needed, unsigned int given) {
   if (needed > given) {
-    throw std::runtime_error("the record is too small: a thread needs " + std::to_string(needed) +
-                             " slots, and --record-slots says " + std::to_string(given));
+    COTANGENT_FAIL("the record is too small: a thread needs " + std::to_string(needed) +
+                   " slots, and --record-slots says " + std::to_string(given));
   }
 }
 

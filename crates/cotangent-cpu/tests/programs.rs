@@ -15,6 +15,7 @@
 //!
 //! The child is this same executable, told by a variable in its environment.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -127,7 +128,11 @@ fn compile(source: &Path, program: &Path, check: bool, corrected: bool) -> Resul
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
     let mut command = Command::new("clang++-19");
     command.args(["-std=c++17", "-O1", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra", "-Werror"]);
-    command.arg("-I").arg(include.join("cpu")).arg("-I").arg(include.join("common"));
+    command.args(
+        [include.join("cpu"), include.join("common"), include.clone()]
+            .iter()
+            .flat_map(|folder| [OsStr::new("-I"), folder.as_os_str()]),
+    );
     if check {
         command.args(CHECK_FLAGS);
     }

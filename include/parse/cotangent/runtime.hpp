@@ -4,6 +4,9 @@
 
 #include <cuda_runtime.h>
 
+#ifndef COTANGENT_FAIL
+#define COTANGENT_FAIL(message) (void)(message)
+#endif
 #ifndef COTANGENT_CHECK
 #define COTANGENT_CHECK(call) ::cotangent::check((call), #call)
 #endif
@@ -12,6 +15,8 @@ namespace cotangent {
 
 void check(cudaError_t error, const char* call);
 void check_launch();
+template <auto Kernel>
+void check_block(dim3 block, size_t shared = 0);
 
 template <class T>
 T* device_memory(size_t bytes);
@@ -30,6 +35,24 @@ T* host_memory(size_t bytes);
 template <class T>
 T* host_zeros(size_t bytes);
 template <class T>
+T* array_memory(size_t bytes);
+template <class T>
+T* array_zeros(size_t bytes);
+template <class T>
+T* value_memory(size_t bytes);
+template <class T>
+T* value_zeros(size_t bytes);
+template <class T>
+T* vector_memory(size_t bytes);
+template <class T>
+T* vector_zeros(size_t bytes);
+template <class T>
+void free_vector(T* memory);
+template <class T>
+void free_array(T* memory);
+template <class T>
+void free_value(T* memory);
+template <class T>
 void free_device(T* memory);
 template <class T>
 void free_pinned(T* memory);
@@ -39,9 +62,9 @@ void free_host(T* memory);
 template <class T>
 T* stream_memory(size_t bytes, cudaStream_t stream);
 template <class T>
-T* snapshot(T* from, size_t bytes, cudaStream_t stream);
-template <class T>
 T* stream_zeros(size_t bytes, cudaStream_t stream);
+template <class T>
+T* uploaded(T* value, cudaStream_t stream);
 void require_apart(const void* one, const void* other);
 template <class T>
 void allocate(T** pointer, size_t bytes, cudaStream_t stream = nullptr);
@@ -51,6 +74,12 @@ template <class T>
 void release(T* pointer, cudaStream_t stream = nullptr);
 template <class T>
 void fetch(T* value, T* on_device, cudaStream_t stream = nullptr);
+// Clang tells a type as it is spelled here, so with its namespace.
+struct Snapshot;
+cotangent::Snapshot* take_snapshot(const void* from, size_t bytes, cudaStream_t stream);
+template <class T>
+T* restored(Snapshot* snapshot, cudaStream_t stream);
+void drop_snapshot(Snapshot* snapshot, cudaStream_t stream);
 void require_slots(unsigned int needed, unsigned int given);
 
 template <class T>

@@ -65,6 +65,33 @@ fn what_has_no_name_of_its_own_is_differentiated_too() {
     assert_eq!(printed(&run(&copy, &[])), expected);
 }
 
+#[test]
+fn a_block_that_cannot_run_is_reported_before_its_launch() {
+    let file = folder().join("limits.cu");
+    let too_much = "much shared: `scale_grad` needs 300000 bytes of shared memory for a block, and the device has 232448. \
+                    Launch it with less, or with smaller blocks if that is what they depend on\n";
+    let all = format!("kernel: ran\nlauncher: ran\nhost: ran\nshared: ran\n{too_much}");
+    assert_eq!(printed(&run(&file, &[])), all);
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    let output = command.arg("run").arg(&file).env("COTANGENT_CPU_REGISTERS_ALLOW", "64").output().unwrap();
+    let refused = |what: &str, kernel: &str| {
+        format!(
+            "{what}: `{kernel}` cannot run with 128 threads in a block: its registers allow 64. Launch smaller blocks, or \
+             give the kernel that it is the derivative of __launch_bounds__(128), which the derivative keeps\n"
+        )
+    };
+    let expected = [
+        refused("kernel", "scale_grad"),
+        refused("launcher", "iterate_grad_slots"),
+        refused("host", "iterate_augmented_slots"),
+        "shared: ran\n".to_owned(),
+        too_much.to_owned(),
+    ];
+    assert_eq!(printed(&output), expected.concat());
+    compile(&text_of(&file).unwrap().expect("the program asks"), &[]).unwrap();
+}
+
 /// What a program that succeeded has printed.
 fn printed(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);

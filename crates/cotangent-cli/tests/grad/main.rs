@@ -35,6 +35,8 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = Vec::new();
     trials.push(Trial::test("every_derivative_is_claimed", move || every_derivative_is_claimed(&derivatives)));
     trials.push(Trial::test("a_gradient_without_its_atomics_fails", a_gradient_without_its_atomics_fails));
+    let time_loop = root.join("host_time_loop.cu");
+    trials.push(Trial::test("copies_of_a_time_loop_in_the_hosts_memory", move || copies_on_the_host(&time_loop)));
     for path in sources {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         trials.push(Trial::test(name, move || check(&path)));
@@ -93,7 +95,13 @@ fn check(path: &Path) -> Result<(), Failed> {
             directives.expected.iter().try_for_each(|expected| expect(*expected, &printed))?;
         }
     }
-    prove(path, &directives)
+    prove(path, &directives, &[])
+}
+
+/// Where the copies of arrays are changes no derivative.
+fn copies_on_the_host(path: &Path) -> Result<(), Failed> {
+    let directives = directives::parse(&fs::read_to_string(path)?)?;
+    prove(path, &directives, &[("COTANGENT_SNAPSHOT_BYTES", "8")])
 }
 
 /// Threads run in turn, so every number is right. The executor's checks see that two threads add to one element.
@@ -191,7 +199,7 @@ fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
 }
 
 /// Runs `cotangent check`.
-fn prove(path: &Path, directives: &Directives) -> Result<(), Failed> {
+fn prove(path: &Path, directives: &Directives, variables: &[(&str, &str)]) -> Result<(), Failed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
     command.arg("check").arg(path).args(["--fn", &directives.function, "--wrt", &directives.wrt.join(",")]);
     command.args(["--samples", "2", "--args", &directives.arguments]);
@@ -208,7 +216,7 @@ fn prove(path: &Path, directives: &Directives) -> Result<(), Failed> {
     if !directives.wants(Mode::Reverse) {
         command.args(["--mode", "forward"]);
     }
-    let output = command.output()?;
+    let output = command.envs(variables.iter().copied()).output()?;
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     // A fixture that cannot be widened would prove little.
     if !output.status.success() || said.contains("native precision only") || said.contains("left out") {

@@ -122,6 +122,10 @@ pub struct Data {
     pub base_init: Option<TypeName>,
     /// The type that a template argument or type node names.
     pub decl: Option<Box<Reference>>,
+    /// `new T[n]`, `delete[] p`.
+    pub is_array: bool,
+    /// `new (where) T`.
+    pub is_placement: bool,
     /// An `inline namespace`.
     pub is_inline: bool,
     /// The last elements of a partly initialised array.
@@ -231,7 +235,7 @@ kinds! {
     ParenExpr CallExpr CXXMemberCallExpr CXXOperatorCallExpr CUDAKernelCallExpr CXXConstructExpr CXXTemporaryObjectExpr
     InitListExpr ImplicitValueInitExpr CXXThisExpr MaterializeTemporaryExpr ExprWithCleanups CXXBindTemporaryExpr
     CXXDefaultArgExpr CXXDefaultInitExpr LambdaExpr SubstNonTypeTemplateParmExpr ConstantExpr UnaryExprOrTypeTraitExpr
-    CXXScalarValueInitExpr CXXNewExpr CXXDeleteExpr CXXThrowExpr PredefinedExpr UnresolvedLookupExpr
+    CXXScalarValueInitExpr CXXStdInitializerListExpr CXXNewExpr CXXDeleteExpr CXXThrowExpr PredefinedExpr UnresolvedLookupExpr
     CXXUnresolvedConstructExpr OpaqueValueExpr PseudoObjectExpr
 
     CUDAGlobalAttr CUDADeviceAttr CUDAHostAttr CUDASharedAttr CUDAConstantAttr HIPManagedAttr CUDALaunchBoundsAttr

@@ -14,7 +14,7 @@ use crate::ir::{
     AtomicOp, BarrierKind, CollectiveOp, Expr, ExprKind, FunctionId, Launch, OpaqueArg, Place, PlaceKind,
     Scope as AtomicScope, StmtKind,
 };
-use crate::rules::{returns_pointer_to, returns_value_of};
+use crate::rules::{CHECK_BLOCK, returns_pointer_to, returns_value_of};
 
 /// A call that a statement makes, and where its result goes.
 pub(super) struct Effect<'a> {
@@ -159,10 +159,10 @@ fn opaque(scope: &Scope<'_>, callee: &str, args: &[OpaqueArg]) -> String {
     format!("{callee}({})", comma_separated(&args.iter().enumerate().map(argument).collect::<Vec<_>>()))
 }
 
-fn launch(scope: &Scope<'_>, launch: &Launch) -> String {
+pub(super) fn launch(scope: &Scope<'_>, launch: &Launch) -> String {
     let args = arguments(scope, &launch.args);
-    let mut configuration = vec![extent(scope, &launch.grid), extent(scope, &launch.block)];
     let shared = launch.shared.as_ref().map(|shared| converted(scope, shared).text);
+    let mut configuration = vec![extent(scope, &launch.grid), extent(scope, &launch.block)];
     let stream = launch.stream.as_ref().map(|stream| converted(scope, stream).text);
     match scope.program.spellings.launch {
         LaunchStyle::Chevrons => {
@@ -182,6 +182,13 @@ fn launch(scope: &Scope<'_>, launch: &Launch) -> String {
             format!("{}({})", scope.reference(&name), comma_separated(&all))
         }
     }
+}
+
+/// The call before a checked launch, which stops if no block can run.
+pub(super) fn check_of_launch(scope: &Scope<'_>, launch: &Launch) -> String {
+    let shared = launch.shared.as_ref().map(|shared| converted(scope, shared).text);
+    let needed: Vec<String> = [extent(scope, &launch.block)].into_iter().chain(shared).collect();
+    format!("{CHECK_BLOCK}<{}>({})", scope.function_name(launch.kernel), comma_separated(&needed))
 }
 
 /// A grid or block: the variable that it was taken from, a number, or `dim3`.

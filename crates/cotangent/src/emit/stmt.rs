@@ -4,7 +4,7 @@ use super::Scope;
 use super::construct::initializer;
 use super::control::{for_loop, if_else, switch, while_loop};
 use super::dialect::DynamicShared;
-use super::effects::{Effect, effect};
+use super::effects::{Effect, check_of_launch, effect, launch};
 use super::expr::{converted, exact};
 use super::layout::{ASSIGN_BREAK, LIST_BREAK, Lines};
 use super::operators::{compound_operand, signed_offset};
@@ -31,7 +31,7 @@ pub(super) fn block(scope: &Scope<'_>, lines: &mut Lines, block: &Block) {
     }
 }
 
-/// A statement that fits into one line wherever it stands, with its semicolon; `None` if it has a body.
+/// A statement that fits into one line wherever it stands, with its semicolon; `None` if it has a body or is two.
 pub(super) fn simple(scope: &Scope<'_>, stmt: &StmtKind) -> Option<String> {
     let text = match stmt {
         StmtKind::Declare { local, init } => declare(scope, *local, init.as_ref()),
@@ -47,6 +47,7 @@ pub(super) fn simple(scope: &Scope<'_>, stmt: &StmtKind) -> Option<String> {
         StmtKind::Pop { record, into } => {
             format!("{} = {}.pop()", place(scope, into).text, scope.local_name(*record))
         }
+        StmtKind::Launch(launch) if launch.is_checked => return None,
         StmtKind::Call { .. }
         | StmtKind::Barrier { .. }
         | StmtKind::Atomic { .. }
@@ -96,6 +97,10 @@ fn stmt(scope: &Scope<'_>, lines: &mut Lines, stmt: &Stmt) {
         StmtKind::For(header) => for_loop(scope, lines, header),
         StmtKind::While { cond, body, test } => while_loop(scope, lines, cond, body, *test),
         StmtKind::Switch { value, cases } => switch(scope, lines, value, cases),
+        StmtKind::Launch(header) if header.is_checked => {
+            lines.line(&format!("{};", check_of_launch(scope, header)));
+            lines.line(&format!("{};", launch(scope, header)));
+        }
         StmtKind::Declare { .. }
         | StmtKind::Assign { .. }
         | StmtKind::Accumulate { .. }

@@ -194,6 +194,8 @@ pub struct For {
 pub struct Launch {
     /// What is launched.
     pub kernel: FunctionId,
+    /// Whether it is asked first if a block can run: derivatives may need more of the device than the primal does.
+    pub is_checked: bool,
     /// Blocks in x, y and z.
     pub grid: [Expr; 3],
     /// Threads of a block in x, y and z.

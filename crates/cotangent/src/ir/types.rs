@@ -280,3 +280,23 @@ impl Type {
         matches!(self, Type::Bool | Type::Int(_))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_floating_types() {
+        let is = |value: f64, kind: FloatKind| kind.has_value(value);
+        assert!(is(0.1, FloatKind::Double) && !is(0.1, FloatKind::Float) && is(f64::from(0.1f32), FloatKind::Float));
+        assert!(is(f64::from(f32::from_bits(1)), FloatKind::Float) && !is(f64::from_bits(1), FloatKind::Float));
+        assert!(!is(1e39, FloatKind::Float) && is(f64::INFINITY, FloatKind::Half) && is(f64::NAN, FloatKind::Half));
+        assert!(is(65504.0, FloatKind::Half) && !is(65505.0, FloatKind::Half) && !is(65536.0, FloatKind::Half));
+        assert!(is(2f64.powi(-24), FloatKind::Half) && !is(2f64.powi(-25), FloatKind::Half));
+        assert!(
+            is(1.0078125, FloatKind::BFloat)
+                && !is(1.00390625, FloatKind::BFloat)
+                && is(1e38f32.into(), FloatKind::Float)
+        );
+    }
+}

@@ -6,10 +6,12 @@ use super::construct::MAX_INLINING;
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use super::loops::is_written;
+use super::new::Memory;
+use super::vector::Member;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type};
+use crate::ir::{BinaryOp, Builtin, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type};
 use crate::rules::HalfCall;
 
 /// A call whose arguments are lowered and whose statement is not there yet.
@@ -25,6 +27,8 @@ pub(super) enum Action {
     Function(FunctionId, Vec<Expr>),
     /// Another statement that has a result.
     Statement(Box<dyn FnOnce(Option<Place>) -> StmtKind>),
+    /// New memory.
+    Memory(Memory),
 }
 
 impl<'a> Body<'_, 'a> {
@@ -37,6 +41,7 @@ impl<'a> Body<'_, 'a> {
                     None => Ok(None),
                 }
             }
+            Kind::CXXNewExpr => Ok(Some(node)),
             Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr if !node.is_glvalue() => {
                 let callee = self.callee(node)?;
                 let is_statement = match callee {
@@ -54,6 +59,8 @@ impl<'a> Body<'_, 'a> {
                     | Callee::Half(_)
                     | Callee::FromHalf(_)
                     | Callee::Constant(_)
+                    | Callee::DynamicSharedBytes
+                    | Callee::Vector(..)
                     | Callee::CopyAssignment => false,
                 };
                 Ok(is_statement.then_some(node))
@@ -105,6 +112,9 @@ impl<'a> Body<'_, 'a> {
 
     /// A call for its effect.
     pub(super) fn call_effect(&mut self, node: &'a Node) -> Lowered<()> {
+        if self.output(node)? {
+            return Ok(());
+        }
         let args: Vec<&'a Node> = node.inner.iter().skip(1).collect();
         match (self.callee(node)?, args.as_slice()) {
             (Callee::Function { .. } | Callee::Opaque(_) | Callee::Runtime(_) | Callee::Intrinsic(_), _) => {
@@ -113,6 +123,7 @@ impl<'a> Body<'_, 'a> {
                 self.finish_call(prepared, None).map(|_| ())
             }
             (Callee::CopyAssignment, [target, value]) => self.assign(target, value).map(|_| ()),
+            (Callee::Vector(Member::Resize, object), _) => self.resize_vector(node, object),
             (Callee::StoreThrough, [pointer, value]) => {
                 let operands = self.values(&[pointer, value])?;
                 let Ok([pointer, value]) = <[Expr; 2]>::try_from(operands) else {
@@ -177,6 +188,7 @@ impl<'a> Body<'_, 'a> {
             (Callee::Identity, [argument]) => self.place(argument),
             (Callee::Half(HalfCall::Assign(op)), [target, value]) => self.half_assignment(op, target, value),
             (Callee::Half(HalfCall::Step(op)), [target]) => self.half_step(op, target),
+            (Callee::Vector(member, object), _) => self.vector_place(node, member, object),
             (callee @ (Callee::StandardMax | Callee::StandardMin), _) => {
                 let value = self.pure_call(node, callee)?;
                 Ok(self.place_of_value(value))
@@ -244,6 +256,9 @@ impl<'a> Body<'_, 'a> {
 
     /// Lowers a call's arguments; the call itself comes with `finish_call`.
     pub(super) fn prepare_call(&mut self, node: &'a Node) -> Lowered<PreparedCall> {
+        if node.kind == Kind::CXXNewExpr {
+            return self.prepare_new(node);
+        }
         let result = self.call_type(node)?;
         self.refuse_destructor(&result, node)?;
         match self.callee(node)? {
@@ -291,11 +306,11 @@ impl<'a> Body<'_, 'a> {
                 (Some(place.clone()), Some(Expr::load(place)))
             }
         };
-        let kind = match prepared.action {
-            Action::Function(function, args) => StmtKind::Call { into, function, args },
-            Action::Statement(make) => make(into),
-        };
-        self.emit(kind);
+        match prepared.action {
+            Action::Function(function, args) => self.emit(StmtKind::Call { into, function, args }),
+            Action::Statement(make) => self.emit(make(into)),
+            Action::Memory(memory) => self.make_memory(memory, into),
+        }
         Ok(value)
     }
 
@@ -305,6 +320,10 @@ impl<'a> Body<'_, 'a> {
         let params: Vec<&'a Node> = function.children(Kind::ParmVarDecl).collect();
         for (position, node) in nodes.iter().enumerate() {
             let Some(param) = params.get(position) else { return broken(node.span, "an argument without a parameter") };
+            if self.context.is_vector_parameter(self.pass, param) {
+                args.extend(self.vector_arguments(node, param)?);
+                continue;
+            }
             let ty = self.context.node_type(self.pass, param)?;
             let before = self.block.len();
             let arg = if ty.is_reference() {
@@ -329,6 +348,10 @@ impl<'a> Body<'_, 'a> {
             Callee::Constant(value) => return Ok(super::expr::float_constant(value, ty).at(node.span)),
             Callee::Half(call) => return self.half_call(node, &call, &ty),
             Callee::FromHalf(object) => return self.half_as(object, &ty),
+            Callee::DynamicSharedBytes => {
+                return Ok(Expr::new(ExprKind::Builtin(Builtin::DynamicSharedBytes), ty).at(node.span));
+            }
+            Callee::Vector(member, object) => return self.vector_value(node, member, object),
             _ => {}
         }
         let args = self.values(&nodes)?;

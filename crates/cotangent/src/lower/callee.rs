@@ -3,6 +3,7 @@
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::Body;
 use super::types::is_builtin_record;
+use super::vector::{self, Member};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::Name;
@@ -37,6 +38,10 @@ pub(super) enum Callee<'a> {
     FromHalf(&'a Node),
     /// A constant: `__builtin_inff()`, `std::numeric_limits<float>::max()`.
     Constant(f64),
+    /// How large dynamic shared memory is.
+    DynamicSharedBytes,
+    /// A member of a `std::vector`, and the vector.
+    Vector(Member, &'a Node),
     /// A barrier, atomic or exchange.
     Intrinsic(Intrinsic),
     /// A function without a body that changes nothing.
@@ -139,6 +144,11 @@ impl<'a> Body<'_, 'a> {
         object: Option<Object<'a>>,
     ) -> Lowered<Callee<'a>> {
         let args = node.inner.len() - 1;
+        if let Some(object) = object
+            && self.context.vector_elements(self.pass, object.node.ty()).is_some()
+        {
+            return Ok(Callee::Vector(vector::member(name, node)?, object.node));
+        }
         if let Some(own) = self.own_runtime(id, name) {
             return Ok(Callee::Runtime(own));
         }
@@ -220,6 +230,7 @@ impl<'a> Body<'_, 'a> {
             _ if LOADS.contains(&name) => Callee::LoadThrough,
             _ if STORES.contains(&name) => Callee::StoreThrough,
             _ if is_vector_maker(name) => Callee::MakeVector,
+            "dynamic_shared_bytes" if args == 0 => Callee::DynamicSharedBytes,
             _ if is_math(plain) && args > 0 => Callee::Math(plain.into()),
             _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),
             _ if is_runtime(name) => Callee::Runtime(name.into()),

@@ -325,8 +325,14 @@ impl<'a> Body<'_, 'a> {
 
     /// Binds the parameters of a function that is lowered in place to its arguments.
     pub(super) fn bind_parameters(&mut self, function: &'a Node, args: &[Expr]) {
-        for (param, arg) in function.children(Kind::ParmVarDecl).zip(args) {
+        let mut args = args.iter();
+        for param in function.children(Kind::ParmVarDecl) {
+            let Some(arg) = args.next() else { return };
             let binding = match &arg.kind {
+                _ if self.context.is_vector_parameter(self.pass, param) => {
+                    let Some(size) = args.next() else { return };
+                    self.bound_vector(arg, size)
+                }
                 ExprKind::AddressOf(place) if arg.ty.is_reference() => Binding::Place(place.clone()),
                 _ if arg.ty.is_reference() => Binding::Place(Place::deref(arg.clone())),
                 _ => Binding::Value(arg.clone()),

@@ -57,10 +57,10 @@ impl<'a> Body<'_, 'a> {
 
     /// A statement, or the statements of a block, into the current block.
     pub(super) fn flattened(&mut self, node: &'a Node) {
-        match node.kind {
-            Kind::CompoundStmt => self.statements(&node.inner),
-            _ => self.statement(node),
-        }
+        self.scope(|lowering| match node.kind {
+            Kind::CompoundStmt => lowering.statements(&node.inner),
+            _ => lowering.statement(node),
+        });
     }
 
     /// `switch (value) { case … }`.
@@ -82,12 +82,9 @@ impl<'a> Body<'_, 'a> {
         let outer = std::mem::take(&mut self.block);
         self.scopes.push(Default::default());
         let mut result = Ok(());
-        for child in children {
-            result = self.switch_child(child, &mut cases);
-            if result.is_err() {
-                break;
-            }
-        }
+        self.scope(|lowering| {
+            result = children.iter().try_for_each(|child| lowering.switch_child(child, &mut cases));
+        });
         if let Some(case) = cases.last_mut() {
             case.body = std::mem::take(&mut self.block);
         }
@@ -134,7 +131,11 @@ impl<'a> Body<'_, 'a> {
                 Some(next) if matches!(next.kind, Kind::CaseStmt | Kind::DefaultStmt) => label = next,
                 Some(first) => {
                     cases.push(case);
-                    self.flattened(first);
+                    // What it declares lives on behind it.
+                    match first.kind {
+                        Kind::CompoundStmt => self.flattened(first),
+                        _ => self.statement(first),
+                    }
                     return Ok(());
                 }
                 None => return broken(label.span, "a `case` without a statement"),
@@ -147,13 +148,16 @@ impl<'a> Body<'_, 'a> {
         if self.loops.is_empty() {
             return broken(node.span, "a `break` outside of a loop");
         }
+        self.free_vectors_inside(self.loops.len() - 1);
         self.emit(StmtKind::Break);
         Ok(())
     }
 
     /// `continue`, with what must run before the next iteration.
     pub(super) fn continue_statement(&mut self, node: &Node) -> Lowered<()> {
-        let enclosing = self.loops.iter().rev().find(|enclosing| !matches!(enclosing, Enclosing::Switch)).cloned();
+        let around = self.loops.iter().rposition(|enclosing| !matches!(enclosing, Enclosing::Switch));
+        let enclosing = around.map(|around| self.loops[around].clone());
+        self.free_vectors_inside(around.unwrap_or(0));
         match enclosing {
             Some(Enclosing::Loop(Some(step))) => self.effect(step)?,
             Some(Enclosing::Loop(None)) => {}

@@ -90,13 +90,13 @@ impl<'a> Body<'_, 'a> {
             Kind::CXXThisExpr => self.this_value(node),
             Kind::LambdaExpr => self.lambda(node),
             Kind::UnaryExprOrTypeTraitExpr => self.size_of(node),
-            Kind::CXXNewExpr | Kind::CXXDeleteExpr => problem_with_help(
-                diagnostic::UNSUPPORTED_EXPRESSION,
-                node.span,
-                "`new` and `delete` are not supported",
-                "allocates or frees memory",
-                "allocate before the launch and pass the pointer",
-            ),
+            Kind::CXXNewExpr => {
+                let prepared = self.prepare_new(node)?;
+                match self.finish_call(prepared, None)? {
+                    Some(pointer) => Ok(pointer),
+                    None => broken(node.span, "a `new` without a result"),
+                }
+            }
             _ => problem_with_help(
                 diagnostic::UNSUPPORTED_EXPRESSION,
                 node.span,
@@ -143,6 +143,7 @@ impl<'a> Body<'_, 'a> {
             Kind::CompoundAssignOperator => self.compound_assignment(node).map(|_| ()),
             Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr => self.call_effect(node),
             Kind::CUDAKernelCallExpr => self.launch(node),
+            Kind::CXXDeleteExpr => self.delete(node),
             Kind::ImplicitCastExpr | Kind::CStyleCastExpr | Kind::CXXStaticCastExpr | Kind::CXXFunctionalCastExpr
                 if matches!(node.data.cast_kind.as_deref(), Some("ToVoid" | "LValueToRValue" | "NoOp")) =>
             {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::context::{Capture, Context, Lowered, Pass, Problem, Progress, broken, problem, problem_with_help};
 use super::declarations::{Declared, template_arguments};
 use super::names::{first_free, identifier, is_reserved, operator_word, word_for};
+use super::vector::{Owned, Vector};
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
@@ -26,6 +27,8 @@ pub(super) enum Binding {
     Value(Expr),
     /// A place: a reference parameter of such a function, or a captured variable.
     Place(Place),
+    /// A `std::vector`.
+    Vector(Vector),
 }
 
 /// The state of lowering one function's body.
@@ -51,6 +54,10 @@ pub(super) struct Body<'c, 'a> {
     pub(super) span: Span,
     /// How many functions are being lowered in place of their calls.
     pub(super) inlining: usize,
+    /// The vectors of the scopes that are open, innermost last.
+    pub(super) owned: Vec<Owned>,
+    /// Vectors that were declared without a size, and how many scopes were open there.
+    pub(super) unsized_vectors: HashMap<NodeId, (&'a Node, usize)>,
 }
 
 impl<'a> Context<'a> {
@@ -171,6 +178,8 @@ impl<'c, 'a> Body<'c, 'a> {
             prologue: Vec::new(),
             span,
             inlining: 0,
+            owned: Vec::new(),
+            unsized_vectors: HashMap::new(),
         }
     }
 
@@ -195,6 +204,10 @@ impl<'c, 'a> Body<'c, 'a> {
             params.push(local);
         }
         for param in node.children(Kind::ParmVarDecl) {
+            if self.context.is_vector_parameter(self.pass, param) {
+                params.extend(self.vector_parameters(param)?);
+                continue;
+            }
             let ty = self.context.node_type(self.pass, param)?;
             let name = if param.name().is_empty() { "unused" } else { param.name() };
             let local = self.new_local(name, ty, Storage::Private, param.span);
@@ -228,7 +241,7 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let Some(body) = node.child(Kind::CompoundStmt) else { return broken(node.span, "a function without a body") };
         let before = self.context.problems();
-        self.statements(&body.inner);
+        self.scope(|lowering| lowering.statements(&body.inner));
         if self.context.problems() > before {
             return Err(Problem::Reported);
         }

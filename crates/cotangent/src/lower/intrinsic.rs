@@ -7,8 +7,8 @@ use super::expr::builtin_vector;
 use super::function::Body;
 use crate::clang::{Kind, Node, Value};
 use crate::diagnostic;
-use crate::ir::{AtomicOp, Axis, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, StmtKind, Type};
-use crate::rules::Intrinsic;
+use crate::ir::{AtomicOp, Axis, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type};
+use crate::rules::{CHECK_BLOCK, Intrinsic};
 
 impl<'a> Body<'_, 'a> {
     /// Lowers the arguments of a barrier, atomic or exchange.
@@ -140,6 +140,9 @@ impl<'a> Body<'_, 'a> {
         let [_, grid, block, shared, stream] = config.inner.as_slice() else {
             return broken(node.span, "a launch without a configuration");
         };
+        // The check before a derivative's launch is a part of it.
+        let is_check = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Runtime { call, .. } if &**call == CHECK_BLOCK);
+        let is_checked = self.block.pop_if(|stmt| is_check(stmt)).is_some();
         let grid = self.extents(grid)?;
         let block = self.extents(block)?;
         let shared = self.optional(shared, |value| value.is_zero())?;
@@ -150,7 +153,7 @@ impl<'a> Body<'_, 'a> {
         };
         let nodes: Vec<&'a Node> = args.iter().collect();
         let args = self.arguments(&nodes, declaration.node)?;
-        self.emit(StmtKind::Launch(Box::new(Launch { kernel, grid, block, shared, stream, args })));
+        self.emit(StmtKind::Launch(Box::new(Launch { kernel, is_checked, grid, block, shared, stream, args })));
         Ok(())
     }
 
@@ -203,7 +206,7 @@ fn find_reference(node: &Node) -> Option<crate::clang::NodeId> {
 }
 
 /// The text of a string literal, conversions around it left out.
-fn string_literal(node: &Node) -> Option<String> {
+pub(super) fn string_literal(node: &Node) -> Option<String> {
     match (node.kind, &node.data.value) {
         (Kind::StringLiteral, Some(Value::Text(quoted))) => Some(unescape(quoted)),
         (Kind::ImplicitCastExpr | Kind::ParenExpr | Kind::PredefinedExpr, _) => {

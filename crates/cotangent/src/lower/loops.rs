@@ -168,6 +168,9 @@ impl<'a> Body<'_, 'a> {
         let [init, range, begin, end, cond, step, variable, body] = node.inner.as_slice() else {
             return broken(node.span, "a range `for` of an unknown form");
         };
+        if init.kind == Kind::Absent && self.for_each_element(range, variable, body)? {
+            return Ok(());
+        }
         for part in [init, range, begin, end] {
             if part.kind != Kind::Absent {
                 self.statement(part);

@@ -24,13 +24,16 @@ mod lambda;
 mod loops;
 mod names;
 mod names_in_use;
+mod new;
 mod order_of_evaluation;
 mod place;
 mod provided;
 mod request;
 mod rules;
 mod stmt;
+mod stream;
 mod types;
+mod vector;
 
 use crate::clang::Ast;
 use crate::diagnostic::Diagnostic;

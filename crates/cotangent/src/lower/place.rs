@@ -13,7 +13,7 @@ pub(super) fn deref(pointer: Expr) -> Place {
 }
 
 /// `pointer[index]`, as the element of an array or of a shorter pointer where it is one.
-fn element(pointer: Expr, index: Expr) -> Place {
+pub(super) fn element(pointer: Expr, index: Expr) -> Place {
     let span = pointer.span;
     let pointee = pointer.ty.pointee().cloned();
     match pointer.kind {
@@ -122,6 +122,15 @@ impl<'a> Body<'_, 'a> {
             }
             Some(Binding::Place(place)) => return Ok(place),
             Some(Binding::Value(value)) => return Ok(self.place_of_value(value)),
+            Some(Binding::Vector(_)) => {
+                return problem_with_help(
+                    diagnostic::UNSUPPORTED_EXPRESSION,
+                    node.span,
+                    "a vector as a whole is not supported here",
+                    "used here",
+                    "use its elements, `v[i]`, or `v.data()` and `v.size()`",
+                );
+            }
             None => {}
         }
         if let Some(whole) = self.whole_builtin(node)? {

@@ -34,7 +34,8 @@ pub(super) fn provided(context: &mut Context<'_>) -> Provided {
             && full_name.as_deref() == Some(&*name)
             && !overloaded.contains(&name)
             && types.all(|ty| mentioned(ty).is_none_or(|record| is_same(record, context, &provided.records)))
-            && !has_enumeration;
+            && !has_enumeration
+            && !node.children(Kind::ParmVarDecl).any(|param| context.is_vector_parameter(pass, param));
         let kind = if is_plain { &mut provided.functions } else { &mut provided.unnamed };
         kind.insert(name);
     }

@@ -1,6 +1,6 @@
 //! Finds the function that a request means.
 
-use super::context::{Context, Pass, Problem};
+use super::context::{Context, Lowered, Pass, Problem, problem_with_help};
 use super::declarations::{Declarations, Declared, template_arguments};
 use crate::clang::{Ast, Kind, Node, NodeId};
 use crate::diagnostic::{self, Diagnostic};
@@ -20,12 +20,32 @@ pub(super) struct Request<'r> {
 /// Lowers the function that a request means, and returns its name in the module, or reports why not.
 pub(super) fn lower_request(context: &mut Context<'_>, request: &str) -> Option<Name> {
     let found = find(context, request).map_err(|diagnostic| Problem::New(Box::new(diagnostic)));
-    match found.and_then(|(pass, id, span)| context.function(pass, id, span)) {
+    match found.and_then(|(pass, id, span)| {
+        refuse_vectors(context, pass, id)?;
+        context.function(pass, id, span)
+    }) {
         Ok(function) => Some(context.module.functions[function].name.clone()),
         Err(problem) => {
             context.report(problem);
             None
         }
+    }
+}
+
+/// A function that takes vectors has other parameters in the module, which nobody could call as the user's.
+fn refuse_vectors(context: &Context<'_>, pass: Pass, id: NodeId) -> Lowered<()> {
+    let node = context.declarations(pass).get(id).map(|declared| declared.node);
+    match node.and_then(|node| {
+        node.children(Kind::ParmVarDecl).find(|param| context.vector_elements(pass, param.ty()).is_some())
+    }) {
+        None => Ok(()),
+        Some(param) => problem_with_help(
+            diagnostic::UNSUPPORTED_TYPE,
+            param.span,
+            format!("the requested function takes the `std::vector` `{}`", param.name()),
+            "nothing says how long its derivative is",
+            "ask for a function that takes a pointer and a size: `v.data()` and `v.size()`",
+        ),
     }
 }
 

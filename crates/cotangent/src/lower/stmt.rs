@@ -31,7 +31,7 @@ impl<'a> Body<'_, 'a> {
             Kind::CompoundStmt => {
                 // Names of the block end with it, but its statements join the block around it.
                 self.scopes.push(Default::default());
-                self.statements(&node.inner);
+                self.scope(|lowering| lowering.statements(&node.inner));
                 let names = self.scopes.pop().unwrap_or_default();
                 if let Some(scope) = self.scopes.last_mut() {
                     scope.extend(names);
@@ -121,6 +121,10 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn variable(&mut self, node: &'a Node) -> Lowered<()> {
+        let is_static = node.data.storage_class.as_deref() == Some("static");
+        if !is_static && self.context.vector_elements(self.pass, node.ty()).is_some() {
+            return self.vector_variable(node, initializer(node));
+        }
         let ty = self.context.node_type(self.pass, node)?;
         if node.has(Kind::CUDASharedAttr) {
             let is_dynamic = node.data.storage_class.as_deref() == Some("extern");
@@ -130,7 +134,7 @@ impl<'a> Body<'_, 'a> {
             self.emit(StmtKind::Declare { local, init: None });
             return Ok(());
         }
-        if node.data.storage_class.as_deref() == Some("static") && !is_constant(node) {
+        if is_static && !is_constant(node) {
             return problem_with_help(
                 diagnostic::UNSUPPORTED_DECLARATION,
                 node.span,
@@ -221,6 +225,7 @@ impl<'a> Body<'_, 'a> {
             }
             Some(value) => Some(self.value(value)?),
         };
+        let value = self.free_all_vectors(value);
         self.emit(StmtKind::Return(value));
         Ok(())
     }

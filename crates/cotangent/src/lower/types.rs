@@ -147,13 +147,15 @@ impl<'a> Context<'a> {
                 None => Ok(underlying_type(self, pass, enumeration)),
             };
         }
-        problem_with_help(
-            diagnostic::UNSUPPORTED_TYPE,
-            span,
-            format!("the type `{}` is not supported", named.name),
-            "of this type",
-            "use numbers, pointers, arrays and structs of them in the function that is read",
-        )
+        let help = if self.vector_elements(pass, &named.name).is_some() {
+            "a `std::vector` is read as a variable, or as a parameter by reference: hand it on so, or `v.data()` and `v.size()`"
+        } else if named.name.starts_with("__gnu_cxx::__normal_iterator") {
+            "use an index, or `for (T x : v)`, instead of an iterator"
+        } else {
+            "use numbers, pointers, arrays and structs of them in the function that is read"
+        };
+        let message = format!("the type `{}` is not supported", named.name);
+        problem_with_help(diagnostic::UNSUPPORTED_TYPE, span, message, "of this type", help)
     }
 
     /// What a name means in the scope that is being lowered: with the names of the scopes around it in front, the
@@ -173,7 +175,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn find_alias(&self, pass: Pass, name: &str) -> Option<&'a str> {
+    /// What the alias of a name in a type stands for.
+    pub(super) fn find_alias(&self, pass: Pass, name: &str) -> Option<&'a str> {
         self.in_scope(pass, name, |name| self.declarations(pass).alias(name)).filter(|alias| *alias != name)
     }
 

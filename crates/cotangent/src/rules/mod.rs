@@ -7,6 +7,7 @@ mod half;
 mod intrinsics;
 mod math;
 mod runtime;
+mod warp;
 
 pub use half::{HalfCall, half_call};
 pub use intrinsics::{Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
@@ -15,5 +16,7 @@ pub use math::{Formula, Parameter, Partial, Rule, derivative, helper, is_math, m
 /// The manual's page of functions, in Markdown.
 pub use math::page as page_of_functions;
 pub use runtime::{
-    RuntimeClass, TAPE, is_runtime, returns_pointer_to, returns_value_of, runtime_class, runtime_functions,
+    CHECK_BLOCK, RuntimeClass, SNAPSHOT, TAPE, is_runtime, returns_pointer_to, returns_value_of, runtime_class,
+    runtime_functions,
 };
+pub use warp::{broadcast_adjoint, shuffle_adjoint, sum_adjoint};

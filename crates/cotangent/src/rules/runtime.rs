@@ -8,8 +8,9 @@ pub enum RuntimeClass {
     Allocate { maker: &'static str },
     /// Returns new memory of a size. `zeros` returns memory of the same kind that holds zeros; `free` frees it.
     Memory { zeros: &'static str, free: &'static str },
-    /// Frees what its first argument points to.
-    Free,
+    /// Frees what its first argument points to. `always`: it is one of several calls of which every way takes one, as
+    /// the ends of a scope are.
+    Free { always: bool },
     /// Copies bytes from the second argument to the first. The positions of the other arguments.
     Copy { bytes: usize, kind: usize, stream: Option<usize> },
     /// Copies rows: to, its pitch, from, its pitch, width, height, kind.
@@ -42,7 +43,7 @@ impl RuntimeClass {
             Class::CopyRows { .. } => Some((0, 2)),
             Class::Allocate { .. }
             | Class::Memory { .. }
-            | Class::Free
+            | Class::Free { .. }
             | Class::Fill { .. }
             | Class::Create { .. }
             | Class::Destroy
@@ -60,6 +61,12 @@ use RuntimeClass as Class;
 /// The class of `cotangent/runtime.hpp` in which derivatives of host functions keep values.
 pub const TAPE: &str = "cotangent::Tape";
 
+/// A copy of an array, by which its reverse sweep finds it again: the handle that `cotangent::take_snapshot` gives.
+pub const SNAPSHOT: &str = "cotangent::Snapshot";
+
+/// What is called before a checked launch: `cotangent::check_block<kernel>(block, shared)`.
+pub const CHECK_BLOCK: &str = "cotangent::check_block";
+
 /// By name.
 const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cudaMalloc", Class::Allocate { maker: "cotangent::device_memory" }),
@@ -67,9 +74,9 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cudaMallocHost", Class::Allocate { maker: "cotangent::pinned_memory" }),
     ("cudaMallocAsync", Class::Allocate { maker: "cotangent::device_memory" }),
     ("cudaHostAlloc", Class::Allocate { maker: "cotangent::pinned_memory" }),
-    ("cudaFree", Class::Free),
-    ("cudaFreeHost", Class::Free),
-    ("cudaFreeAsync", Class::Free),
+    ("cudaFree", FREE),
+    ("cudaFreeHost", FREE),
+    ("cudaFreeAsync", FREE),
     ("cudaMemcpy", Class::Copy { bytes: 2, kind: 3, stream: None }),
     ("cudaMemcpyAsync", Class::Copy { bytes: 2, kind: 3, stream: Some(4) }),
     ("cudaMemcpy2D", Class::CopyRows { stream: None }),
@@ -107,18 +114,30 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cudaFuncSetAttribute", Class::Query),
     ("cudaFuncGetAttributes", Class::Query),
     ("malloc", Class::Memory { zeros: "cotangent::host_zeros", free: "cotangent::free_host" }),
-    ("free", Class::Free),
+    ("free", FREE),
     ("cotangent::device_memory", Class::Memory { zeros: "cotangent::device_zeros", free: "cotangent::free_device" }),
     ("cotangent::managed_memory", Class::Memory { zeros: "cotangent::managed_zeros", free: "cotangent::free_device" }),
     ("cotangent::pinned_memory", Class::Memory { zeros: "cotangent::pinned_zeros", free: "cotangent::free_pinned" }),
+    ("cotangent::array_memory", ARRAY),
+    ("cotangent::array_zeros", ARRAY),
+    ("cotangent::free_array", FREE),
+    ("cotangent::vector_memory", VECTOR),
+    ("cotangent::vector_zeros", VECTOR),
+    ("cotangent::free_vector", Class::Free { always: true }),
+    ("cotangent::value_memory", VALUE),
+    ("cotangent::value_zeros", VALUE),
+    ("cotangent::free_value", FREE),
     ("cotangent::device_zeros", Class::Own),
     ("cotangent::managed_zeros", Class::Own),
     ("cotangent::pinned_zeros", Class::Own),
     ("cotangent::free_device", Class::Own),
     ("cotangent::host_zeros", Class::Own),
     ("cotangent::stream_memory", Class::Own),
-    ("cotangent::snapshot", Class::Own),
+    ("cotangent::take_snapshot", Class::Own),
+    ("cotangent::restored", Class::Own),
+    ("cotangent::drop_snapshot", Class::Own),
     ("cotangent::stream_zeros", Class::Own),
+    ("cotangent::uploaded", Class::Own),
     ("cotangent::require_apart", Class::Own),
     ("cotangent::free_host", Class::Own),
     ("cotangent::free_pinned", Class::Own),
@@ -132,9 +151,21 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::clear", Class::Own),
     ("cotangent::clear_rows", Class::Own),
     ("cotangent::check_launch", Class::Own),
+    (CHECK_BLOCK, Class::Own),
     ("cotangent::push", Class::Own),
     ("cotangent::pop", Class::Own),
 ];
+
+const FREE: RuntimeClass = Class::Free { always: false };
+
+/// Memory of a `std::vector`.
+const VECTOR: RuntimeClass = Class::Memory { zeros: "cotangent::vector_zeros", free: "cotangent::free_vector" };
+
+/// Memory that `new T[n]` makes.
+const ARRAY: RuntimeClass = Class::Memory { zeros: "cotangent::array_zeros", free: "cotangent::free_array" };
+
+/// Memory that `new T` makes.
+const VALUE: RuntimeClass = Class::Memory { zeros: "cotangent::value_zeros", free: "cotangent::free_value" };
 
 /// What a function of the runtime does; none if there is no function of that name that host code may call here.
 pub fn runtime_class(name: &str) -> Option<RuntimeClass> {
@@ -148,7 +179,7 @@ pub fn is_runtime(name: &str) -> bool {
 
 /// Whether a function returns a pointer to what it is asked for: `float* p = cotangent::device_memory<float>(bytes)`.
 pub fn returns_pointer_to(name: &str) -> bool {
-    name == "cotangent::snapshot"
+    ["cotangent::restored", "cotangent::uploaded"].contains(&name)
         || name.starts_with("cotangent::")
             && (name.ends_with("_memory") || name.ends_with("_zeros") && !name.contains("allocate"))
 }

@@ -80,6 +80,43 @@ pub(super) fn rename(block: &mut Block, map: &HashMap<LocalId, LocalId>) {
     });
 }
 
+/// Renames variables that are declared where another one of their name is visible: a declaration may have moved there.
+pub(super) fn tell_apart(function: &mut Function, names: &mut NewLocals) {
+    let mut visible: HashSet<Name> = function.params.iter().map(|param| function.locals[*param].name.clone()).collect();
+    let mut hidden = Vec::new();
+    collect_hidden(&function.body, function, &mut visible, &mut hidden);
+    for local in hidden {
+        function.locals[local].name = names.name(&function.locals[local].name);
+    }
+}
+
+fn collect_hidden(block: &[Stmt], function: &Function, visible: &mut HashSet<Name>, hidden: &mut Vec<LocalId>) {
+    let mut own = Vec::new();
+    for stmt in block {
+        let mut counter = None;
+        if let Some(local) = walk::declared_local(stmt) {
+            let name = &function.locals[local].name;
+            match visible.insert(name.clone()) {
+                true if matches!(stmt.kind, StmtKind::For(_)) => counter = Some(name),
+                true => own.push(name),
+                false => hidden.push(local),
+            }
+        }
+        let _ = walk::stmt_parts(stmt, &mut |part| {
+            if let walk::Part::Block(inner) = part {
+                collect_hidden(inner, function, visible, hidden);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        counter.into_iter().for_each(|name| {
+            visible.remove(name);
+        });
+    }
+    own.into_iter().for_each(|name| {
+        visible.remove(name);
+    });
+}
+
 /// A declaration with an initial value.
 pub(super) fn declare(local: LocalId, init: Option<Expr>) -> Stmt {
     Stmt::new(StmtKind::Declare { local, init })

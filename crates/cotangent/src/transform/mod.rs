@@ -9,6 +9,7 @@ mod normalize;
 mod privatize;
 mod references;
 mod refused_stores;
+mod refused_views;
 mod request;
 mod reverse;
 mod shadow;

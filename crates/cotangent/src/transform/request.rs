@@ -3,7 +3,7 @@
 use super::differentiable::differentiable_parameters;
 use crate::analysis::uses_memory;
 use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE};
-use crate::ir::{Function, FunctionId, LocalId, Module, Space, Type};
+use crate::ir::{Function, FunctionId, Local, LocalId, Module, Space, Storage, Type};
 
 /// What is to be differentiated, and with respect to what.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -103,8 +103,8 @@ impl Request {
     /// The same request, with adjoints of arrays of half precision in `float` or in their own type.
     ///
     /// # Errors
-    /// What states the type of adjoints itself: host functions, which allocate as much for adjoints as for values, structs
-    /// with pointers, and rules of the user's.
+    /// What states the type of adjoints itself: host functions, which allocate as much for adjoints as for values, dynamic
+    /// shared memory likewise, structs with pointers, and rules of the user's.
     pub fn with_wide_adjoints(self, module: &Module, wide_adjoints: bool) -> Result<Request, Vec<Diagnostic>> {
         let function = &module.functions[self.function];
         let leads_to_half = |ty: &Type| ty.pointee().is_some_and(|pointee| *pointee != widest(pointee));
@@ -114,6 +114,10 @@ impl Request {
             .iter()
             .map(|rule| &module.functions[rule.function])
             .find(|ruled| ruled.params.iter().any(|param| leads_to_half(&ruled.locals[*param].ty)));
+        let dynamic = module.functions.iter().find_map(|function| {
+            let is_short = |local: &&Local| local.storage == Storage::DynamicShared && local.ty != widest(&local.ty);
+            function.locals.iter().find(is_short)
+        });
         let found = if !wide_adjoints {
             None
         } else if function.space == Space::Host {
@@ -124,6 +128,9 @@ impl Request {
                 record.span,
                 "has pointers to half precision, and the adjoint of a struct has its type",
             ))
+        } else if let Some(dynamic) = dynamic {
+            let reason = "is dynamic shared memory, whose adjoints take as much again";
+            Some((&dynamic.name, dynamic.span, reason))
         } else {
             ruled.map(|ruled| (&ruled.name, ruled.span, "has a rule, which takes adjoints of half precision"))
         };

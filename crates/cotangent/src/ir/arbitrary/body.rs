@@ -309,6 +309,7 @@ impl<'a, 'n> Body<'a, 'n> {
                 let stream = Type::Opaque("cudaStream_t".into());
                 StmtKind::Launch(Box::new(Launch {
                     kernel,
+                    is_checked: self.choices.chance(),
                     grid: std::array::from_fn(|_| self.value(&Type::UINT, 2)),
                     block: std::array::from_fn(|_| self.value(&Type::UINT, 2)),
                     shared: self.choices.chance().then(|| self.value(&Type::SIZE, 2)),

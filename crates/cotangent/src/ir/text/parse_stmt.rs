@@ -243,9 +243,13 @@ impl Parser<'_> {
         let grid = self.extents()?;
         self.symbol(",")?;
         let block = self.extents()?;
-        let (mut shared, mut stream) = (None, None);
+        let (mut shared, mut stream, mut is_checked) = (None, None, false);
         while !self.accept(">>>")? {
             self.symbol(",")?;
+            if self.accept_word("checked")? {
+                is_checked = true;
+                continue;
+            }
             let is_shared = self.accept_word("shared")?;
             if !is_shared {
                 self.keyword("stream")?;
@@ -254,7 +258,8 @@ impl Parser<'_> {
             let value = Some(self.expr()?);
             *(if is_shared { &mut shared } else { &mut stream }) = value;
         }
-        Ok(StmtKind::Launch(Box::new(Launch { kernel, grid, block, shared, stream, args: self.args()? })))
+        let args = self.args()?;
+        Ok(StmtKind::Launch(Box::new(Launch { kernel, is_checked, grid, block, shared, stream, args })))
     }
 
     fn extents(&mut self) -> Result<[Expr; 3], ParseError> {

@@ -361,6 +361,9 @@ impl<'m> Printer<'m> {
             self.push(", stream: ");
             self.expr(stream);
         }
+        if launch.is_checked {
+            self.push(", checked");
+        }
         self.push(">>>");
         self.args(&launch.args);
     }

@@ -1,5 +1,6 @@
 //! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
 
+use super::super::reverse::launch::{needs_twice_the_memory, twice};
 use super::{Pushforward, parameter_type};
 use crate::ir::{Block, Expr, ExprKind, Launch, Place, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
@@ -20,7 +21,9 @@ impl Pushforward<'_, '_> {
             }
         }
         let kernel = self.ctx.callee(launch.kernel, &pattern);
-        let kind = StmtKind::Launch(Box::new(Launch { kernel, args, ..launch.clone() }));
+        let has_more = needs_twice_the_memory(&self.ctx.module.functions[kernel]);
+        let shared = if has_more { twice(launch.shared.clone()) } else { launch.shared.clone() };
+        let kind = StmtKind::Launch(Box::new(Launch { kernel, is_checked: true, shared, args, ..launch.clone() }));
         out.push(Stmt { kind, ..stmt.clone() });
     }
 
@@ -29,13 +32,18 @@ impl Pushforward<'_, '_> {
         let same = |args: Vec<Expr>| Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None }).at(stmt.span);
         let tangent = match (class, args) {
             (RuntimeClass::Memory { zeros, .. }, _) => {
-                let shadow = into.and_then(|into| self.shadows.place(into));
+                // What is freed with a tangent is allocated with one.
+                let is_freed = |into: &&Place| {
+                    into.ty.pointee() == Some(&Type::Void)
+                        || self.tangent_of_memory(&Expr::load((*into).clone())).is_some()
+                };
+                let shadow = into.filter(is_freed).and_then(|into| self.shadows.place(into));
                 shadow.map(|shadow| {
                     let kind = StmtKind::Runtime { call: zeros.into(), args: args.to_vec(), into: Some(shadow) };
                     Stmt::new(kind).at(stmt.span)
                 })
             }
-            (RuntimeClass::Free, [pointer, rest @ ..]) => {
+            (RuntimeClass::Free { .. }, [pointer, rest @ ..]) => {
                 self.tangent_of_memory(pointer).map(|shadow| same([vec![shadow], rest.to_vec()].concat()))
             }
             (RuntimeClass::Copy { bytes, stream, .. }, [to, from, rest @ ..]) => {

@@ -27,11 +27,12 @@ use super::differentiable::{carries_float, differentiable_parameters};
 use super::locals::zero;
 use super::normalize::results_of_runtime;
 use super::references::fit_references;
+use super::reverse::launch::{add_plain_launcher, needs_twice_the_memory};
 use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
 use crate::index::Id;
 use crate::ir::{
-    Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Stmt, StmtKind, Storage, Type, order,
+    Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Storage, Type, order,
 };
 use crate::source::Span;
 
@@ -56,7 +57,12 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let root = ctx.version(request.function, activity, &request.wrt);
         if ctx.diagnostics.is_empty() {
             call_helpers(&mut ctx.module, root);
-            return Ok(order::needed_by(&ctx.module, &[root]));
+            let mut roots = vec![root];
+            let made = &ctx.module.functions[root];
+            if made.space == Space::Kernel && needs_twice_the_memory(made) {
+                roots.push(add_plain_launcher(&mut ctx.module, root));
+            }
+            return Ok(order::needed_by(&ctx.module, &roots));
         }
     }
     let mut seen = Vec::new();

@@ -8,7 +8,7 @@ use super::expr::{constant, seed_in, when};
 use super::function::{Ctx, Pair};
 use super::stable::Kept;
 use crate::analysis::{self, Object, carries_floats};
-use crate::diagnostic::{Diagnostic, THREADS_ACTIVE, UNKNOWN_POINTER};
+use crate::diagnostic::{Diagnostic, UNKNOWN_POINTER};
 use crate::ir::walk::{self, Node};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
 use crate::rules::{RuntimeClass, runtime_class};
@@ -85,15 +85,16 @@ impl Ctx<'_> {
                 let else_pair = self.block(else_block, later, false);
                 return self.branches(stmt, cond, [then_pair, else_pair], here, kept);
             }
+            StmtKind::For(head) if let Some(sum) = self.shuffled_sum(stmt, head) => sum,
             StmtKind::For(head) => return self.any_loop(stmt, &head.body, Some(head), here),
             StmtKind::While { body, .. } => return self.any_loop(stmt, body, None, here),
             StmtKind::Call { into, function, args } => self.call(stmt, into.as_ref(), *function, args),
             StmtKind::Launch(launch) => self.launch(stmt, launch, later),
             StmtKind::Runtime { call, args, into } => self.runtime(stmt, call, args, into.as_ref()),
             StmtKind::Barrier { kind, argument, .. } => self.barrier(stmt, *kind, argument.as_ref()),
-            StmtKind::Atomic { .. } | StmtKind::Collective { .. } => {
-                self.refuse_threads(stmt);
-                Pair { forward: vec![stmt.clone()], reverse: Block::new() }
+            StmtKind::Atomic { op, place, value, into, .. } => self.atomic(stmt, *op, place, value, into.as_ref()),
+            StmtKind::Collective { op, mask, args, into } => {
+                self.collective(stmt, *op, mask.as_ref(), args, into.as_ref())
             }
             StmtKind::Accumulate { .. }
             | StmtKind::Switch { .. }
@@ -371,24 +372,6 @@ impl Ctx<'_> {
             let value = operands.next().unwrap_or_else(|| self.zero(element));
             let index = Expr::new(ExprKind::Int(i128::from(index)), Type::INT);
             self.assign_leaves(place.clone().index(index), value, out);
-        }
-    }
-
-    fn refuse_threads(&mut self, stmt: &Stmt) {
-        let touches = match &stmt.kind {
-            StmtKind::Atomic { place, value, .. } => self.is_active_place(place) || self.is_active_value(value),
-            StmtKind::Collective { into, args, .. } => {
-                into.as_ref().is_some_and(|into| self.is_active_place(into))
-                    || args.iter().any(|arg| self.is_active_value(arg))
-            }
-            _ => false,
-        };
-        if touches {
-            let message = "threads meet or exchange active values here";
-            self.report(
-                Diagnostic::new(THREADS_ACTIVE, stmt.span, message, "its adjoint is not supported yet")
-                    .help("differentiate a version of the kernel in which each thread works alone"),
-            );
         }
     }
 }

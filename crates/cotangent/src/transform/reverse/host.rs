@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::super::locals::{assign, declare, without_spans};
 use super::Derived;
+use super::aggregates::Scratch;
 use super::function::{Ctx, Pair};
 use super::launch::{self, Slots};
 use crate::analysis::{Base, Object, carries_floats, effects, uses_memory};
@@ -30,8 +31,10 @@ impl Ctx<'_> {
                 let Some(into) = into else { return pair };
                 self.memory(stmt, into, args, zeros, free, &mut pair);
             }
-            (RuntimeClass::Free, [pointer, ..]) => {
-                self.check_free(pointer, stmt.span);
+            (RuntimeClass::Free { always }, [pointer, ..]) => {
+                if !always {
+                    self.check_free(pointer, stmt.span);
+                }
                 pair.forward = went_well(into);
             }
             (RuntimeClass::Copy { bytes, kind, stream }, [to, from, ..]) => {
@@ -137,7 +140,7 @@ impl Ctx<'_> {
         let mut found = BTreeSet::new();
         walk::each_stmt(&self.primal.body, &mut |stmt| {
             if let StmtKind::Runtime { call, args, .. } = &stmt.kind
-                && runtime_class(call) == Some(RuntimeClass::Free)
+                && matches!(runtime_class(call), Some(RuntimeClass::Free { .. }))
             {
                 args.iter().take(1).for_each(|pointer| found.extend(self.objects.targets(pointer)));
             }
@@ -145,19 +148,20 @@ impl Ctx<'_> {
         found
     }
 
-    /// What is freed must have been allocated in the same block: there the reverse sweep frees it.
+    /// What is freed must be freed on every way to the end of the block that allocates it: there the reverse sweep frees
+    /// it.
     fn check_free(&mut self, pointer: &Expr, span: Span) {
         let freed = self.objects.targets(pointer);
+        let is_meant = |pointer: &Expr| self.objects.targets(pointer).iter().any(|object| freed.contains(object));
         let is_allocation = |stmt: &Stmt| match &stmt.kind {
             StmtKind::Runtime { call, into: Some(into), .. } => {
-                matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
-                    && self.objects.targets(&Expr::load(into.clone())).iter().any(|object| freed.contains(object))
+                matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) && is_meant(&Expr::load(into.clone()))
             }
             _ => false,
         };
-        let is_free = |stmt: &Stmt| stmt.span == span && matches!(stmt.kind, StmtKind::Runtime { .. });
-        let is_together =
-            blocks(&self.primal.body).iter().any(|block| block.iter().any(is_allocation) && block.iter().any(is_free));
+        let is_together = blocks(&self.primal.body)
+            .iter()
+            .any(|block| block.iter().any(is_allocation) && always_frees(block, &is_meant));
         if !is_together {
             self.report_not_own(span, "frees memory that was not allocated in the same block");
         }
@@ -245,7 +249,7 @@ impl Ctx<'_> {
         if active.is_empty() {
             return pair;
         }
-        let apart = self.check_overlap(stmt, launch, &active);
+        let apart = self.check_overlap(stmt, launch);
         self.check_variables(stmt, launch);
         let wrt: Vec<LocalId> = active.iter().map(|position| params[*position]).collect();
         let (derived, copied) = match self.split_of_launch(launch, &params, &wrt, later) {
@@ -262,7 +266,7 @@ impl Ctx<'_> {
         let mut snapshots = Vec::new();
         for (position, bytes) in copied {
             let snapshot = self.snapshot(&launch.args[position], bytes, &stream, &mut pair.forward);
-            args[position] = Expr::cast(Expr::load(snapshot.clone()), args[position].ty.clone());
+            args[position] = self.restored(&launch.args[position], &snapshot, &stream, &mut pair.reverse);
             snapshots.push(snapshot);
         }
         let (out, mut after) = (&mut pair.reverse, Block::new());
@@ -274,23 +278,20 @@ impl Ctx<'_> {
                 args.push(super::calls::as_pointer(shadow, Type::pointer(pointee)));
                 continue;
             }
-            if uses_memory(self.module, &arg.ty) {
-                let message = "a record with pointers to active values is passed by value";
-                self.report(
-                    Diagnostic::new(NO_DERIVATIVE, stmt.span, message, "its adjoint would need pointers of its own")
-                        .help("pass the pointers as arguments of their own"),
-                );
-                return pair;
-            }
-            args.push(self.adjoint_on_device(arg, &stream, out, &mut after));
+            let mut scratch = Scratch { stream: &stream, before: out, after: &mut after };
+            let Some(initial) = self.shadow_record(arg, stmt.span, &mut scratch) else { return pair };
+            args.push(self.adjoint_on_device(arg, initial, &stream, out, &mut after));
         }
         args.extend(record.iter().map(|record| Expr::load(record.clone())));
-        let reverse = Launch { kernel: derived.function, args, ..launch.clone() };
+        let has_more = launch::needs_twice_the_memory(&self.pullbacks.output.functions[derived.function]);
+        let shared = if has_more { launch::twice(launch.shared.clone()) } else { launch.shared.clone() };
+        let reverse = Launch { kernel: derived.function, is_checked: true, shared, args, ..launch.clone() };
         out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
         out.push(call_of("cotangent::check_launch", Vec::new()));
         out.extend(after);
-        let kept = record.into_iter().chain(snapshots);
-        out.extend(kept.map(|kept| call_of("cotangent::release", vec![Expr::load(kept), stream.clone()])));
+        let release = record.into_iter().map(|record| ("cotangent::release", record));
+        let kept = release.chain(snapshots.into_iter().map(|snapshot| ("cotangent::drop_snapshot", snapshot)));
+        out.extend(kept.map(|(call, kept)| call_of(call, vec![Expr::load(kept), stream.clone()])));
         pair
     }
 
@@ -368,19 +369,41 @@ impl Ctx<'_> {
             let given = Expr::new(ExprKind::Int(i128::from(given)), Type::UINT);
             told.push(call_of("cotangent::require_slots", vec![Expr::load(most), given]));
         }
-        let recording = Launch { kernel: augmented, args, ..launch.clone() };
+        let recording = Launch { kernel: augmented, is_checked: true, args, ..launch.clone() };
         forward.push(Stmt::new(StmtKind::Launch(Box::new(recording))).at(stmt.span));
         forward.extend(told);
         Some(record)
     }
 
-    /// Device memory for the adjoint of an argument that is passed by value: zeros, and afterwards brought back.
-    fn adjoint_on_device(&mut self, arg: &Expr, stream: &Expr, out: &mut Block, after: &mut Block) -> Expr {
-        let size = Expr::new(ExprKind::SizeOf(arg.ty.clone()), Type::SIZE);
-        let zeros = ("cotangent::stream_zeros", vec![size, stream.clone()]);
-        let on_device = self.result_of(zeros, "_d_arg", Type::pointer(arg.ty.clone()), out);
-        let sum = self.fetched("_d_sum", on_device.clone(), stream, after);
-        self.adjoint_of_aggregate(arg, &sum, after);
+    /// Device memory for the adjoint of an argument that is passed by value, as it is before the launch: zeros, or a
+    /// record with pointers. Afterwards the numbers in it are brought back.
+    fn adjoint_on_device(
+        &mut self,
+        arg: &Expr,
+        initial: Option<Expr>,
+        stream: &Expr,
+        out: &mut Block,
+        after: &mut Block,
+    ) -> Expr {
+        let pointer = Type::pointer(arg.ty.clone());
+        let Some(initial) = initial else {
+            let size = Expr::new(ExprKind::SizeOf(arg.ty.clone()), Type::SIZE);
+            let zeros = ("cotangent::stream_zeros", vec![size, stream.clone()]);
+            let on_device = self.result_of(zeros, "_d_arg", pointer, out);
+            let sum = self.fetched("_d_sum", on_device.clone(), stream, after);
+            self.adjoint_of_aggregate(arg, &sum, after);
+            return Expr::load(on_device);
+        };
+        let local = self.names.add(&mut self.function, "_d_value", arg.ty.clone());
+        out.push(declare(local, Some(initial)));
+        let value = Place::local(local, arg.ty.clone());
+        let copy = ("cotangent::uploaded", vec![Expr::address_of(value.clone()), stream.clone()]);
+        let on_device = self.result_of(copy, "_d_arg", pointer, out);
+        if self.is_active_value(arg) {
+            after.push(fetch(&value, &on_device, stream));
+            self.adjoint_of_aggregate(arg, &value, after);
+        }
+        after.push(call_of("cotangent::release", vec![Expr::load(on_device.clone()), stream.clone()]));
         Expr::load(on_device)
     }
 
@@ -405,39 +428,52 @@ impl Ctx<'_> {
         let local = self.names.add(&mut self.function, name, ty.clone());
         let value = Place::local(local, ty);
         out.push(declare(local, None));
-        let args = vec![Expr::address_of(value.clone()), Expr::load(on_device.clone()), stream.clone()];
-        out.push(call_of("cotangent::fetch", args));
+        out.push(fetch(&value, &on_device, stream));
         out.push(call_of("cotangent::release", vec![Expr::load(on_device), stream.clone()]));
         value
     }
 
     /// The derivative of a kernel takes its arrays to be apart: what may not be is looked at before the launch.
-    fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch, active: &[usize]) -> Block {
+    fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch) -> Block {
         let mut checks = Block::new();
+        let mut before: Vec<(usize, Expr, BTreeSet<Object>)> = Vec::new();
         for (position, arg) in launch.args.iter().enumerate() {
-            let reached = self.objects.reachable(arg);
-            for other in (0..position).filter(|other| active.contains(&position) || active.contains(other)) {
-                let other_arg = &launch.args[other];
-                let meets = |object: &Object| reached.iter().any(|mine| mine.overlaps(object));
-                if !self.objects.reachable(other_arg).iter().any(meets) {
-                    continue;
+            for pointer in self.pointers_in(arg).unwrap_or_else(|| vec![arg.clone()]) {
+                let reached = self.objects.reachable(&pointer);
+                let is_active =
+                    |reached: &BTreeSet<Object>| reached.iter().any(|object| self.activity.is_active(object));
+                let mut may_be_one = Vec::new();
+                for (other, other_pointer, other_reached) in &before {
+                    let meets = reached.iter().any(|mine| other_reached.iter().any(|object| mine.overlaps(object)));
+                    if meets && (is_active(&reached) || is_active(other_reached)) {
+                        may_be_one.push((*other, other_pointer.clone()));
+                    }
                 }
-                if arg.ty.is_pointer()
-                    && other_arg.ty.is_pointer()
-                    && without_spans(uncast(arg)) != without_spans(uncast(other_arg))
-                {
-                    let args = [other_arg, arg].map(|pointer| Expr::cast(pointer.clone(), const_void()));
-                    checks.push(call_of("cotangent::require_apart", args.to_vec()));
-                    continue;
+                for (other, other_pointer) in may_be_one {
+                    if [&pointer, &other_pointer].iter().all(|pointer| pointer.ty.is_pointer())
+                        && without_spans(uncast(&pointer)) != without_spans(uncast(&other_pointer))
+                    {
+                        let args = [&other_pointer, &pointer].map(|pointer| Expr::cast(pointer.clone(), const_void()));
+                        checks.push(call_of("cotangent::require_apart", args.to_vec()));
+                    } else {
+                        self.report_same(stmt.span, launch, [other, position]);
+                    }
                 }
-                let kernel = &self.module.functions[launch.kernel];
-                let name = |position: usize| kernel.local_name(kernel.params[position]).to_owned();
-                let message = format!("`{}` and `{}` may be the same array", name(other), name(position));
-                let label = "the kernel's derivative takes them to be apart";
-                self.report(Diagnostic::new(NO_DERIVATIVE, stmt.span, message, label).help("pass different arrays"));
+                before.push((position, pointer, reached));
             }
         }
         checks
+    }
+
+    fn report_same(&mut self, span: Span, launch: &Launch, positions: [usize; 2]) {
+        let kernel = &self.module.functions[launch.kernel];
+        let [first, second] = positions.map(|position| kernel.local_name(kernel.params[position]).to_owned());
+        let message = match first == second {
+            true => format!("two pointers in `{first}` may be to the same array"),
+            false => format!("`{first}` and `{second}` may be the same array"),
+        };
+        let label = "the kernel's derivative takes them to be apart";
+        self.report(Diagnostic::new(NO_DERIVATIVE, span, message, label).help("pass different arrays"));
     }
 
     /// Values that a kernel leaves in variables outside functions would be lost for other kernels.
@@ -458,7 +494,7 @@ impl Ctx<'_> {
     }
 }
 
-fn const_void() -> Type {
+pub(super) fn const_void() -> Type {
     let void = PointerType {
         pointee: Type::Void,
         is_const: true,
@@ -470,7 +506,7 @@ fn const_void() -> Type {
 }
 
 /// The pointer that an argument is, whatever it promises.
-fn uncast(pointer: &Expr) -> &Expr {
+pub(super) fn uncast(pointer: &Expr) -> &Expr {
     match &pointer.kind {
         ExprKind::Cast(operand) if operand.ty.is_pointer() => uncast(operand),
         _ => pointer,
@@ -483,8 +519,14 @@ fn went_well(into: Option<&Place>) -> Block {
     into.map(success).into_iter().collect()
 }
 
-fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
+pub(super) fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
     Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
+}
+
+/// Brings a value from device memory to a variable.
+fn fetch(value: &Place, on_device: &Place, stream: &Expr) -> Stmt {
+    let args = vec![Expr::address_of(value.clone()), Expr::load(on_device.clone()), stream.clone()];
+    call_of("cotangent::fetch", args)
 }
 
 fn optional(args: &[Expr], position: Option<usize>) -> Vec<Expr> {
@@ -510,6 +552,19 @@ fn typed(pointer: &Expr) -> &Expr {
         }
         _ => pointer,
     }
+}
+
+/// Whether every way through a block frees what is meant.
+fn always_frees(block: &Block, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Runtime { call, args, .. } => {
+            matches!(runtime_class(call), Some(RuntimeClass::Free { .. })) && args.first().is_some_and(is_meant)
+        }
+        StmtKind::If { then_block, else_block, .. } => {
+            always_frees(then_block, is_meant) && always_frees(else_block, is_meant)
+        }
+        _ => false,
+    })
 }
 
 /// The block and all blocks inside.

@@ -2,7 +2,8 @@
 
 use crate::ir::build::FunctionBuilder;
 use crate::ir::{
-    BinaryOp, Expr, ExprKind, Field, Function, FunctionId, Launch, Module, Place, Record, Space, StmtKind, Type,
+    BinaryOp, Builtin, Expr, ExprKind, Field, Function, FunctionId, Launch, Module, Place, Record, Space, StmtKind,
+    Type, walk,
 };
 use crate::source::Span;
 
@@ -41,6 +42,33 @@ pub(super) fn add_bytes(module: &mut Module, kernel: FunctionId, primal_params: 
     module.functions.push(function)
 }
 
+/// Whether a kernel has adjoints behind its dynamic shared memory: then it is launched with twice as much.
+pub(in crate::transform) fn needs_twice_the_memory(kernel: &Function) -> bool {
+    let mut asks = false;
+    walk::each_expr(&kernel.body, &mut |expr| asks |= expr.kind == ExprKind::Builtin(Builtin::DynamicSharedBytes));
+    asks
+}
+
+/// The bytes of dynamic shared memory that such a kernel is launched with: each half a multiple of 16.
+pub(in crate::transform) fn twice(shared: Option<Expr>) -> Option<Expr> {
+    let rounded = Expr::binary(BinaryOp::Add, shared?, size(15));
+    let units = Expr::binary(BinaryOp::Divide, rounded, size(16));
+    Some(Expr::binary(BinaryOp::Multiply, units, size(32)))
+}
+
+/// Appends `NAME_launch(grid, block, shared, stream, arguments…)` for a kernel that is launched with more dynamic shared
+/// memory than its primal.
+pub(in crate::transform) fn add_plain_launcher(module: &mut Module, kernel: FunctionId) -> FunctionId {
+    let dim3 = dim3(module);
+    let gradient = module.functions[kernel].clone();
+    let mut builder = FunctionBuilder::new(module, &format!("{}_launch", gradient.name), Space::Host, Type::Void);
+    let launch = Configuration::params(&mut builder, dim3);
+    let args = own_params(&mut builder, &gradient, gradient.params.len());
+    builder.push(launch.of(kernel, needs_twice_the_memory(&gradient), args));
+    let function = builder.finish();
+    module.functions.push(function)
+}
+
 /// Appends `NAME_launch(grid, block, shared, stream, arguments…)`, which allocates the record, launches and frees.
 pub(super) fn add_launcher(
     module: &mut Module,
@@ -69,14 +97,14 @@ pub(super) fn add_launcher(
     if let Slots::Stated(given) = slots {
         let needed = zeroed_counter(&mut builder, "_needed", &stream);
         args.push(Expr::load(needed.clone()));
-        builder.push(launch.of(kernel, args));
+        builder.push(launch.of(kernel, needs_twice_the_memory(&gradient), args));
         let (text, given) = (builder.declare("_most", Type::UINT, Some(uint(0))), uint(i128::from(given)));
         runtime(&mut builder, FETCH, vec![Expr::address_of(text.clone()), Expr::load(needed.clone()), stream.clone()]);
         runtime(&mut builder, RELEASE, vec![Expr::load(needed), stream.clone()]);
         runtime(&mut builder, RELEASE, vec![Expr::load(record), stream]);
         runtime(&mut builder, REQUIRE_SLOTS, vec![Expr::load(text), given]);
     } else {
-        builder.push(launch.of(kernel, args));
+        builder.push(launch.of(kernel, needs_twice_the_memory(&gradient), args));
         runtime(&mut builder, RELEASE, vec![Expr::load(record), stream]);
     }
     let function = builder.finish();
@@ -115,12 +143,14 @@ impl Configuration {
         [0, 1, 2].map(|axis| Expr::load(place.clone().field(axis, Type::UINT)))
     }
 
-    fn of(&self, kernel: FunctionId, args: Vec<Expr>) -> StmtKind {
+    fn of(&self, kernel: FunctionId, has_more: bool, args: Vec<Expr>) -> StmtKind {
+        let shared = Some(Expr::load(self.shared.clone()));
         StmtKind::Launch(Box::new(Launch {
             kernel,
+            is_checked: true,
             grid: self.extents(&self.grid),
             block: self.extents(&self.block),
-            shared: Some(Expr::load(self.shared.clone())),
+            shared: if has_more { twice(shared) } else { shared },
             stream: Some(Expr::load(self.stream.clone())),
             args,
         }))
@@ -149,7 +179,7 @@ fn counted(
     let stream = Expr::load(launch.stream.clone());
     let counter = zeroed_counter(builder, "_counter", &stream);
     args.push(Expr::load(counter.clone()));
-    builder.push(launch.of(counting, args));
+    builder.push(launch.of(counting, false, args));
     let slots = builder.declare("_slots", Type::UINT, Some(uint(0)));
     runtime(builder, FETCH, vec![Expr::address_of(slots.clone()), Expr::load(counter.clone()), stream.clone()]);
     runtime(builder, RELEASE, vec![Expr::load(counter), stream]);

@@ -214,7 +214,9 @@ impl Ctx<'_> {
 
     /// Arrays of the thread for the values that each iteration records, if the loop is short.
     fn record_arrays(&mut self, it: &Loop<'_>, count: &Count, rows: &[LocalId]) -> Option<HashMap<LocalId, Place>> {
-        let (Count::Header(_), Some(head)) = (count, it.head) else { return None };
+        let (Count::Header(_) | Count::Trips { counter: Some(_), .. }, Some(head)) = (count, it.head) else {
+            return None;
+        };
         let length = constant_trips(head)?;
         let mut arrays = HashMap::new();
         for row in rows {
@@ -399,7 +401,7 @@ fn with_body(stmt: &Stmt, body: Block) -> Stmt {
     stmt
 }
 
-fn constant_int(expr: &Expr) -> Option<i128> {
+pub(super) fn constant_int(expr: &Expr) -> Option<i128> {
     match expr.kind {
         ExprKind::Int(value) => Some(value),
         _ => None,
@@ -434,7 +436,7 @@ fn iteration_number(head: &For, counter: Expr) -> Expr {
 }
 
 /// Whether a counter that doubles or halves is above zero in every iteration: there are fewer of them than it has bits.
-fn keeps_bits(head: &For) -> bool {
+pub(super) fn keeps_bits(head: &For) -> bool {
     let is_halved = matches!(head.step, BinaryOp::Divide | BinaryOp::ShiftRight);
     match head.test {
         BinaryOp::Greater => is_halved && constant_int(&head.to).is_some_and(|to| to >= 0),

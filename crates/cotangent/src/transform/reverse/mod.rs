@@ -5,12 +5,14 @@
 //! `stable` and `slice` decide where the values come from that these mention, `loops` turns loops around, `calls` uses
 //! pullbacks, `ruled` what the user wrote instead of them, `record` puts what does not fit into variables in global memory.
 
+mod aggregates;
+mod atomic;
 mod block;
 mod calls;
 mod expr;
 mod function;
 mod host;
-mod launch;
+pub(in crate::transform) mod launch;
 mod loops;
 mod order_free;
 mod record;
@@ -24,6 +26,7 @@ mod snapshot;
 mod split;
 mod stable;
 mod tape;
+mod warp;
 mod write;
 
 use std::collections::{HashMap, HashSet};
@@ -85,6 +88,9 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
                     }
                     Form::Split { .. } => roots.insert(0, bytes),
                 }
+            }
+            if slots.is_none() || matches!(request.form, Form::Split { .. }) {
+                roots.extend(pullbacks.launcher_of(function));
             }
             return Ok(order::needed_by(&pullbacks.output, &roots));
         }
@@ -239,6 +245,13 @@ impl Pullbacks {
         Ok(Derived { function, augmented, slots, bytes: None, needed })
     }
 
+    /// The host function that launches a kernel which needs more dynamic shared memory than its primal.
+    fn launcher_of(&mut self, kernel: FunctionId) -> Option<FunctionId> {
+        let function = &self.output.functions[kernel];
+        let is_needed = function.space == Space::Kernel && launch::needs_twice_the_memory(function);
+        is_needed.then(|| launch::add_plain_launcher(&mut self.output, kernel))
+    }
+
     fn add(&mut self, mut function: Function, adjoints: &[AdjointParam]) -> FunctionId {
         references_to_pointers(&self.output, &mut function);
         let id = self.output.functions.push(function);
@@ -261,7 +274,14 @@ impl Pullbacks {
         if let Some(known) = self.helpers.get(name) {
             return Some(*known);
         }
-        let text = crate::rules::helper(name)?;
+        self.helper_of(name, crate::rules::helper(name)?)
+    }
+
+    /// A function of Cotangent's own, by its name and its text.
+    fn helper_of(&mut self, name: &str, text: &str) -> Option<FunctionId> {
+        if let Some(known) = self.helpers.get(name) {
+            return Some(*known);
+        }
         let module = crate::ir::text::parse(text).ok()?;
         let function = module.functions.iter().next()?.clone();
         let id = self.output.functions.push(function);

@@ -3,10 +3,11 @@
 use super::super::locals::without_spans;
 use super::super::normalize::own_variable;
 use super::function::Ctx;
+use super::host::{const_void, uncast};
 use crate::analysis::{Base, Object, Step};
 use crate::ir::walk::{self, Node};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind, Type};
-use crate::rules::{RuntimeClass, runtime_class};
+use crate::rules::{RuntimeClass, SNAPSHOT, runtime_class};
 
 impl Ctx<'_> {
     /// The size of the array that an argument points to the beginning of, if all arrays that it may be were allocated
@@ -82,13 +83,23 @@ impl Ctx<'_> {
 
     /// A copy of an array as it is now.
     pub(super) fn snapshot(&mut self, arg: &Expr, bytes: Expr, stream: &Expr, forward: &mut Block) -> Place {
-        let pointee = arg.ty.pointee().cloned().unwrap_or(Type::Void);
-        let ty = Type::pointer(pointee);
-        let name =
-            variable(arg).map_or("_kept".to_owned(), |local| format!("_kept_{}", self.function.locals[local].name));
-        let source = variable(arg)
-            .map_or(arg.clone(), |local| Expr::load(Place::local(local, self.function.locals[local].ty.clone())));
-        self.result_of(("cotangent::snapshot", vec![source, bytes, stream.clone()]), &name, ty, forward)
+        let name = self.name_beside("_kept", arg);
+        let ty = Type::pointer(Type::Opaque(SNAPSHOT.into()));
+        let from = Expr::cast(uncast(arg).clone(), const_void());
+        self.result_of(("cotangent::take_snapshot", vec![from, bytes, stream.clone()]), &name, ty, forward)
+    }
+
+    /// The array of which a copy was made, as it was then.
+    pub(super) fn restored(&mut self, arg: &Expr, snapshot: &Place, stream: &Expr, reverse: &mut Block) -> Expr {
+        let name = self.name_beside("_then", arg);
+        let ty = Type::pointer(arg.ty.pointee().cloned().unwrap_or(Type::Void));
+        let args = vec![Expr::load(snapshot.clone()), stream.clone()];
+        let place = self.result_of(("cotangent::restored", args), &name, ty, reverse);
+        Expr::cast(Expr::load(place), arg.ty.clone())
+    }
+
+    fn name_beside(&self, start: &str, arg: &Expr) -> String {
+        variable(arg).map_or(start.to_owned(), |local| format!("{start}_{}", self.function.locals[local].name))
     }
 }
 
