@@ -41,6 +41,7 @@ use super::privatize::privatize;
 use super::references::references_to_pointers;
 use super::signatures::check_rules;
 use super::simplify::simplify;
+use super::variables::lift;
 use super::{Analyses, Form, Request};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, order};
@@ -50,7 +51,8 @@ use write::{SlotCount, Written};
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
     check_rules(module)?;
-    let mut module = module.clone();
+    let lifted = lift(module, request)?;
+    let mut module = lifted.module.clone();
     if module.functions[request.function].space == Space::Host {
         launch::dim3(&mut module);
     }
@@ -66,7 +68,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             record_slots: request.record_slots,
             ..Pullbacks::default()
         };
-        let wrt = request.wrt.clone();
+        let wrt = lifted.wrt.clone();
         let kind = match &request.form {
             Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
             Form::Split { saved } => Kind::Split { wrt, saved: saved.clone() },
@@ -86,6 +88,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
                     Form::Split { .. } => roots.insert(0, bytes),
                 }
             }
+            lifted.restore(&mut pullbacks.output);
             return Ok(order::needed_by(&pullbacks.output, &roots));
         }
         // A pullback that records is part of its caller instead, which has the record.
