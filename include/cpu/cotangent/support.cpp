@@ -28,6 +28,7 @@ namespace cotangent {
 
 const CotangentApi* api = nullptr;
 __thread bool in_kernel COTANGENT_THREAD_LOCAL = false;
+__thread unsigned int dynamic_bytes COTANGENT_THREAD_LOCAL = 0;
 
 CotangentDim* enter_block(const CotangentLaunch* launch, CotangentDim block_index) {
   ::blockIdx = {block_index.x, block_index.y, block_index.z};
@@ -35,6 +36,7 @@ CotangentDim* enter_block(const CotangentLaunch* launch, CotangentDim block_inde
   ::gridDim = dim3(launch->grid.x, launch->grid.y, launch->grid.z);
   static_assert(sizeof(uint3) == sizeof(CotangentDim), "the runtime writes threadIdx as a CotangentDim");
   in_kernel = true;
+  dynamic_bytes = static_cast<unsigned int>(launch->shared_bytes);
   return reinterpret_cast<CotangentDim*>(&::threadIdx);
 }
 

@@ -48,6 +48,10 @@ COTANGENT_UNCHECKED inline Thread current_thread() {
 // The dynamic shared memory of the block that runs on this OS thread; always at the same address.
 COTANGENT_UNCHECKED inline void* dynamic_shared() { return api->dynamic_shared(); }
 
+// How large it is.
+extern __thread unsigned int dynamic_bytes COTANGENT_THREAD_LOCAL;
+COTANGENT_UNCHECKED inline unsigned int dynamic_shared_bytes() { return dynamic_bytes; }
+
 // Where a call stands; used as a default argument, which is evaluated at the caller's place.
 constexpr CotangentSite here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
   return CotangentSite{file, line};

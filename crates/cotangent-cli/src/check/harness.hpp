@@ -100,6 +100,12 @@ void run_printed(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const
   launcher(launch.grid, launch.block, launch.shared, 0, Take<P>::from(buffers[I])...);
 }
 
+// The launch of a derivative with adjoints in dynamic shared memory.
+inline Launch twice(Launch launch) {
+  launch.shared = (launch.shared + 15) / 16 * 32;
+  return launch;
+}
+
 // A kernel that was printed, by its launcher.
 template <class... P>
 void printed(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const Launch& launch, Buffer* buffers) {
@@ -185,7 +191,7 @@ struct RecordGuard {
 template <class... A, class... R>
 void split(void (*augmented)(dim3, dim3, size_t, cudaStream_t, A...),
            void (*reverse)(dim3, dim3, size_t, cudaStream_t, R...), const bool* needed, unsigned parameters,
-           const Launch& launch, Buffer* buffers) {
+           const Launch& launch, const Launch& reverse_launch, Buffer* buffers) {
   Needed needed_slots;
   Buffer* first = static_cast<Buffer*>(malloc((parameters + 2) * sizeof(Buffer)));
   unsigned char** after = static_cast<unsigned char**>(malloc((parameters + 1) * sizeof(unsigned char*)));
@@ -203,7 +209,7 @@ void split(void (*augmented)(dim3, dim3, size_t, cudaStream_t, A...),
     if (!needed[p]) cudaMemset(buffers[p].data, 0xff, bytes);
     cudaMemcpy(found[p], buffers[p].data, bytes, cudaMemcpyDeviceToHost);
   }
-  run_printed(reverse, launch, buffers, std::index_sequence_for<R...>());
+  run_printed(reverse, reverse_launch, buffers, std::index_sequence_for<R...>());
   cudaDeviceSynchronize();
   for (unsigned p = 0; p < parameters; p++) {
     unsigned long bytes = buffers[p].bytes;

@@ -10,7 +10,7 @@ use cotangent::emit::{Dialect, emit};
 use cotangent::ir::build::FunctionBuilder;
 use cotangent::ir::walk;
 use cotangent::ir::{
-    Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Place, Space, StmtKind, Type,
+    Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Place, Space, StmtKind, Type,
 };
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
 use cotangent_driver::flags::ParseFlags;
@@ -219,7 +219,9 @@ impl Program {
         for evaluation in evaluations {
             word(&mut bytes, case(self.function, evaluation.variant));
             launch.grid.iter().chain(&launch.block).for_each(|extent| word(&mut bytes, *extent as usize));
-            bytes.extend(launch.shared.to_le_bytes());
+            // Where numbers are wider, so is the shared memory that they are in.
+            let widening = if self.precision == Precision::Widened { 2 } else { 1 };
+            bytes.extend((launch.shared * widening).to_le_bytes());
             let encoded = evaluation.memory.encode(module, self.precision);
             word(&mut bytes, encoded.bytes.len());
             for buffer in &encoded.bytes {
@@ -323,6 +325,10 @@ fn call(module: &Module, space: &str) -> String {
         let how = if frees { "host_without_leaks" } else { "host" };
         return format!("return {how}({space}::{}, launch, buffers);", entry.name);
     }
+    // Adjoints lie behind the values in dynamic shared memory.
+    let mut has_more = false;
+    walk::each_expr(&entry.body, &mut |expr| has_more |= expr.kind == ExprKind::Builtin(Builtin::DynamicSharedBytes));
+    let launch = if has_more { "twice(launch)" } else { "launch" };
     let augmented = augmented_of(module, entry);
     let filling = augmented.unwrap_or(entry);
     let is_own = |param: &&LocalId| !["_record", "_needed"].contains(&filling.local_name(**param));
@@ -335,7 +341,7 @@ fn call(module: &Module, space: &str) -> String {
     let Some(augmented) = augmented else {
         let is_limited = entry.params.iter().any(|param| entry.local_name(*param) == "_needed");
         let call = if is_limited { "limited" } else { "printed" };
-        return format!("{{ {guard}return {call}({space}::{}_launch, launch, buffers); }}", entry.name);
+        return format!("{{ {guard}return {call}({space}::{}_launch, {launch}, buffers); }}", entry.name);
     };
     let note = entry.body.first().and_then(|first| first.note.as_deref()).unwrap_or_default();
     let listed = note.lines().find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();
@@ -345,7 +351,7 @@ fn call(module: &Module, space: &str) -> String {
         .map(|param| if listed.contains(&augmented.local_name(**param)) { "true" } else { "false" })
         .collect();
     format!(
-        "{{ static const bool needed[] = {{{}, false}}; {guard}return split({space}::{}_launch, {space}::{}_launch, needed, {}, launch, buffers); }}",
+        "{{ static const bool needed[] = {{{}, false}}; {guard}return split({space}::{}_launch, {space}::{}_launch, needed, {}, launch, {launch}, buffers); }}",
         needed.join(", "),
         augmented.name,
         entry.name,

@@ -72,6 +72,11 @@ impl Activity {
         loads.iter().any(|object| self.is_varied(object))
     }
 
+    /// Whether an object depends on the named parameters, or what they lead to depends on it.
+    pub fn is_touched(&self, object: &Object) -> bool {
+        self.is_varied(object) || self.is_useful(object)
+    }
+
     fn is_varied(&self, object: &Object) -> bool {
         let is_named = matches!(object.base, Base::Local(local) if self.named.contains(&local));
         is_named || object.base == Base::Unknown || self.varied.contains(object)

@@ -93,6 +93,9 @@ impl Values<'_> {
     }
 
     fn variable_target(&self, local: LocalId) -> Option<Location> {
+        if self.roots.apart.contains(&local) {
+            return Some(Location::start(Root::Shared(local), Vec::new()));
+        }
         if let Some(target) = self.targets.borrow().get(&local) {
             return target.clone();
         }

@@ -49,7 +49,13 @@ pub enum Sharing {
 pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> Vec<Addition> {
     let function = &module.functions[id];
     let locals = locals(function);
-    let roots = Roots::new(module, function, &locals);
+    let mut roots = Roots::new(module, function, &locals);
+    // Behind dynamic shared memory lie its adjoints, which no pointer of the primal leads to.
+    let is_behind = |param: &&AdjointParam| {
+        let is_shared = |local: LocalId| function.locals[local].storage != Storage::Private;
+        is_shared(param.primal) && !is_shared(param.adjoint)
+    };
+    roots.apart = adjoints.iter().filter(is_behind).map(|param| param.adjoint).collect();
     let values = Values::new(module, function, &locals, &roots, written(&roots, &function.body));
     let mut sites = sites(&values, function);
     if asks_for_thread(module, id) {

@@ -37,6 +37,8 @@ pub struct Roots<'f> {
     locals: &'f Locals<'f>,
     /// Some statement stores a pointer, or a record that may hold one, to memory.
     stores_pointers: bool,
+    /// Variables that point to shared memory of their own, whatever they are computed from.
+    pub(super) apart: Vec<LocalId>,
 }
 
 impl<'f> Roots<'f> {
@@ -55,7 +57,7 @@ impl<'f> Roots<'f> {
                 });
             }
         });
-        Roots { module, function, locals, stores_pointers }
+        Roots { module, function, locals, stores_pointers, apart: Vec::new() }
     }
 
     /// Whether a value of this type may be a pointer or hold one.
@@ -122,6 +124,10 @@ impl<'f> Roots<'f> {
 
     /// What a variable that holds a pointer points to.
     fn add_variable(&self, local: LocalId, followed: &mut Vec<LocalId>, found: &mut BTreeSet<Root>) {
+        if self.apart.contains(&local) {
+            found.insert(Root::Shared(local));
+            return;
+        }
         let uses = &self.locals[local];
         if uses.is_exposed || uses.is_changed {
             found.insert(Root::Unknown);

@@ -130,7 +130,9 @@ impl Values<'_> {
             }
             Atom::Builtin(Builtin::ThreadIdx(_)) => true,
             Atom::Builtin(Builtin::BlockIdx(_)) => threads == Threads::Grid,
-            Atom::Builtin(Builtin::BlockDim(_) | Builtin::GridDim(_) | Builtin::WarpSize) => false,
+            Atom::Builtin(
+                Builtin::BlockDim(_) | Builtin::GridDim(_) | Builtin::WarpSize | Builtin::DynamicSharedBytes,
+            ) => false,
             Atom::Loaded { location } => {
                 matches!(location.root, Root::Private(local) if !self.function.params.contains(&local))
             }

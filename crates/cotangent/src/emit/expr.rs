@@ -144,6 +144,7 @@ fn builtin(scope: &Scope<'_>, variable: Builtin) -> String {
         Builtin::BlockDim(axis) => ("blockDim", axis),
         Builtin::GridDim(axis) => ("gridDim", axis),
         Builtin::WarpSize => return "warpSize".to_owned(),
+        Builtin::DynamicSharedBytes => return "cotangent::dynamic_shared_bytes()".to_owned(),
     };
     let axis = match axis {
         Axis::X => "x",

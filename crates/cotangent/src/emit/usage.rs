@@ -57,7 +57,12 @@ pub(super) fn headers(module: &Module) -> BTreeSet<&'static str> {
     for function in module.functions.iter() {
         add_header_of_type(&function.result, &mut found);
         function.locals.iter().for_each(|local| add_header_of_type(&local.ty, &mut found));
-        walk::each_expr(&function.body, &mut |expr| add_header_of_type(&expr.ty, &mut found));
+        walk::each_expr(&function.body, &mut |expr| {
+            add_header_of_type(&expr.ty, &mut found);
+            if expr.kind == ExprKind::Builtin(Builtin::DynamicSharedBytes) {
+                found.insert("<cotangent/shared.hpp>");
+            }
+        });
         walk::each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Opaque { callee, .. } = &stmt.kind {
                 found.extend(CALLEE_HEADERS.iter().filter(|(name, _)| **callee == **name).map(|(_, header)| header));
@@ -118,7 +123,7 @@ fn callees(function: &Function) -> BTreeSet<FunctionId> {
 }
 
 fn is_coordinate(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Builtin(builtin) if builtin != Builtin::WarpSize)
+    matches!(expr.kind, ExprKind::Builtin(builtin) if ![Builtin::WarpSize, Builtin::DynamicSharedBytes].contains(&builtin))
 }
 
 fn waits(stmt: &Stmt) -> bool {

@@ -263,6 +263,8 @@ pub enum Builtin {
     GridDim(Axis),
     /// `warpSize`.
     WarpSize,
+    /// How large the dynamic shared memory of the block is, in bytes; `cotangent::dynamic_shared_bytes()`.
+    DynamicSharedBytes,
 }
 
 /// A coordinate.

@@ -11,7 +11,7 @@ use super::vector::Member;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type};
+use crate::ir::{BinaryOp, Builtin, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type};
 
 /// A call whose arguments are lowered and whose statement is not there yet.
 pub(super) struct PreparedCall {
@@ -56,6 +56,7 @@ impl<'a> Body<'_, 'a> {
                     | Callee::SineAndCosine(..)
                     | Callee::WholeAndRest(_)
                     | Callee::Constant(_)
+                    | Callee::DynamicSharedBytes
                     | Callee::Vector(..)
                     | Callee::CopyAssignment => false,
                 };
@@ -335,6 +336,9 @@ impl<'a> Body<'_, 'a> {
         let nodes: Vec<&'a Node> = node.inner.iter().skip(1).collect();
         if let Callee::Constant(value) = callee {
             return Ok(super::expr::float_constant(value, ty).at(node.span));
+        }
+        if let Callee::DynamicSharedBytes = callee {
+            return Ok(Expr::new(ExprKind::Builtin(Builtin::DynamicSharedBytes), ty).at(node.span));
         }
         if let Callee::Vector(member, object) = callee {
             return self.vector_value(node, member, object);

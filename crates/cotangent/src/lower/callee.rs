@@ -34,6 +34,8 @@ pub(super) enum Callee<'a> {
     WholeAndRest(&'static str),
     /// A constant: `__builtin_inff()`, `std::numeric_limits<float>::max()`.
     Constant(f64),
+    /// How large dynamic shared memory is.
+    DynamicSharedBytes,
     /// A member of a `std::vector`, and the vector.
     Vector(Member, &'a Node),
     /// A barrier, atomic or exchange.
@@ -216,6 +218,7 @@ impl<'a> Body<'_, 'a> {
             _ if LOADS.contains(&name) => Callee::LoadThrough,
             _ if STORES.contains(&name) => Callee::StoreThrough,
             _ if is_vector_maker(name) => Callee::MakeVector,
+            "dynamic_shared_bytes" if args == 0 => Callee::DynamicSharedBytes,
             _ if is_math(plain) && args > 0 => Callee::Math(plain.into()),
             _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),
             _ if is_runtime(name) => Callee::Runtime(name.into()),

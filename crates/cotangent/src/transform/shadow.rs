@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{BinaryOp, Expr, ExprKind, GlobalId, LocalId, Name, Place, PlaceKind, Type};
+use crate::ir::{BinaryOp, Builtin, Expr, ExprKind, GlobalId, IntKind, LocalId, Name, Place, PlaceKind, Type};
 
 /// The shadows of the variables of one function.
 #[derive(Clone, Default, Debug)]
@@ -38,7 +38,15 @@ impl Shadows {
             PlaceKind::Element(pointer, index) => Place::element(self.pointer(pointer)?, (**index).clone()),
             // The shadow of a record is a record of the same type, whatever its pointers promise.
             PlaceKind::Field(base, position) => self.place(base)?.field(*position, place.ty.clone()),
-            PlaceKind::Index(base, index) => self.place(base)?.index((**index).clone()),
+            PlaceKind::Index(base, index) => {
+                let base = self.place(base)?;
+                // The shadow of dynamic shared memory is a pointer.
+                if base.ty.is_pointer() {
+                    Place::element(Expr::load(base), (**index).clone())
+                } else {
+                    base.index((**index).clone())
+                }
+            }
         };
         Some(shadow.at(place.span))
     }
@@ -74,6 +82,22 @@ impl Shadows {
         };
         Some(shadow.at(pointer.span))
     }
+}
+
+/// The address of the second half of dynamic shared memory, where the derivatives of the first lie; `ty` is the pointer's
+/// type.
+pub(super) fn behind_dynamic(local: LocalId, array: &Type, ty: &Type) -> Expr {
+    let bytes = Type::pointer(Type::Int(IntKind::Char));
+    let first = Place::local(local, array.clone()).index(Expr::int(0));
+    let first = Expr::cast(Expr::address_of(first), bytes);
+    Expr::cast(Expr::binary(BinaryOp::Offset, first, half_of_dynamic()), ty.clone())
+}
+
+/// Half of the bytes of dynamic shared memory, a multiple of 16.
+pub(super) fn half_of_dynamic() -> Expr {
+    let uint = |value| Expr::new(ExprKind::Int(value), Type::UINT);
+    let all = Expr::new(ExprKind::Builtin(Builtin::DynamicSharedBytes), Type::UINT);
+    Expr::binary(BinaryOp::Multiply, Expr::binary(BinaryOp::Divide, all, uint(32)), uint(16))
 }
 
 /// The type of a shadow: derivatives are written where the primal only reads, and no promise of `__restrict__` is made

@@ -77,7 +77,7 @@ pub fn lift(module: &Module, request: &Request) -> Result<Lifted, Vec<Diagnostic
 impl Lifted {
     /// What was made of the lifted module, where parameters that stand for variables are these again.
     pub(super) fn restore(&self, module: &mut Module) {
-        let names: Vec<Name> = self.variables.iter().map(|variable| name_in(&self.module, *variable)).collect();
+        let names = self.names();
         let number = |local: &Local| names.iter().position(|name| *name == local.name);
         let positions: IdVec<FunctionId, Vec<(usize, usize)>> = module
             .functions
@@ -94,11 +94,16 @@ impl Lifted {
             function.params.retain(|param| !own.contains_key(param));
             let _ = walk::visit_block_mut(&mut function.body, &mut |node| {
                 match node {
-                    NodeMut::Stmt(stmt) => match &mut stmt.kind {
-                        StmtKind::Call { function, args, .. } => without(args, &positions[*function]),
-                        StmtKind::Launch(launch) => without(&mut launch.args, &positions[launch.kernel]),
-                        _ => {}
-                    },
+                    NodeMut::Stmt(stmt) => {
+                        if let Some(note) = &mut stmt.note {
+                            *note = self.with_own_names(note).into();
+                        }
+                        match &mut stmt.kind {
+                            StmtKind::Call { function, args, .. } => without(args, &positions[*function]),
+                            StmtKind::Launch(launch) => without(&mut launch.args, &positions[launch.kernel]),
+                            _ => {}
+                        }
+                    }
                     NodeMut::Place(place) => collapse(place),
                     NodeMut::Expr(expr) => to_variable(module, &own, expr),
                 }
@@ -108,7 +113,59 @@ impl Lifted {
                 let locals = std::mem::take(&mut function.locals);
                 function.locals = order::declared_only(&mut function.params, locals, &mut function.body);
             }
+            self.rename_locals(&mut function);
             module.functions[id] = function;
+        }
+    }
+
+    /// What was found in the lifted module, in the program's words.
+    pub(super) fn said(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        for diagnostic in &mut found {
+            diagnostic.message = self.with_own_names(&diagnostic.message);
+            diagnostic.label = self.with_own_names(&diagnostic.label);
+            diagnostic.help = diagnostic.help.take().map(|help| self.with_own_names(&help));
+        }
+        found
+    }
+
+    /// The names of the parameters that stand for variables.
+    fn names(&self) -> Vec<Name> {
+        self.variables.iter().map(|variable| name_in(&self.module, *variable)).collect()
+    }
+
+    /// A text in which variables have their names instead of those of parameters.
+    fn with_own_names(&self, text: &str) -> String {
+        let is_part = |character: char| character.is_alphanumeric() || character == '_';
+        let names = self.names();
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find(is_part) {
+            let word = &rest[start..];
+            let word = &word[..word.find(|character| !is_part(character)).unwrap_or(word.len())];
+            let own = names.iter().position(|name| **name == *word).map(|at| &self.module.globals[self.variables[at]]);
+            out += &rest[..start];
+            out += own.map_or(word, |variable| last_component(&variable.name));
+            rest = &rest[start + word.len()..];
+        }
+        out + rest
+    }
+
+    /// Takes the underscores of a parameter from the names of variables that were made for what it points to.
+    fn rename_locals(&self, function: &mut Function) {
+        let names = self.names();
+        for id in function.locals.ids() {
+            let name = function.locals[id].name.clone();
+            let of_variable = |known: &&Name| name.strip_prefix(&***known).is_some_and(|rest| rest.starts_with('_'));
+            if !names.iter().any(|known| of_variable(&known)) {
+                continue;
+            }
+            let wanted = name.trim_start_matches('_');
+            let is_taken = function.locals.iter().any(|local| *local.name == *wanted)
+                || self.module.globals.iter().any(|variable| last_component(&variable.name) == wanted)
+                || self.module.functions.iter().any(|other| last_component(&other.name) == wanted);
+            if !is_taken {
+                function.locals[id].name = wanted.into();
+            }
         }
     }
 }
@@ -183,21 +240,20 @@ fn check_rules(module: &Module, used: &IdVec<FunctionId, BTreeSet<usize>>) -> Re
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
-/// The name of the parameter that stands for a variable: the variable's own, if no variable of a function has it.
+/// The name of the parameter that stands for a variable: the variable's own behind underscores, so that nothing else has
+/// it, and nothing that is made for functions gets another one.
 fn name_in(module: &Module, variable: GlobalId) -> Name {
-    let last = |id: GlobalId| last_component(&module.globals[id].name).to_owned();
-    let own = last(variable);
     let span = module.globals[variable].span;
     let is_taken = |name: &str| {
         let locals = module.functions.iter().flat_map(|function| function.locals.iter());
+        let items = module.functions.iter().map(|item| &item.name).chain(module.records.iter().map(|item| &item.name));
+        let mut items = items.chain(module.globals.iter().map(|item| &item.name));
         locals.into_iter().any(|local| &*local.name == name && local.span != span)
-            || module.globals.ids().any(|other| other != variable && last(other) == name)
+            || items.any(|item| last_component(item) == name)
     };
-    let mut name = own.clone();
-    let mut number = 1;
+    let mut name = format!("_{}", last_component(&module.globals[variable].name));
     while is_taken(&name) {
-        name = format!("{own}_{number}");
-        number += 1;
+        name.insert(0, '_');
     }
     name.into()
 }

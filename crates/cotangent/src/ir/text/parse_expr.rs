@@ -226,6 +226,9 @@ impl Parser<'_> {
         if self.accept_word("warpSize")? {
             return Ok(Tree::leaf(ExprKind::Builtin(Builtin::WarpSize), Type::INT));
         }
+        if self.accept_word("dynamicSharedBytes")? {
+            return Ok(Tree::leaf(ExprKind::Builtin(Builtin::DynamicSharedBytes), Type::UINT));
+        }
         if self.accept_word("true")? {
             return Ok(Tree::leaf(ExprKind::Bool(true), Type::Bool));
         }

@@ -291,6 +291,7 @@ fn builtin_text(builtin: Builtin) -> String {
         Builtin::BlockDim(axis) => ("blockDim", axis),
         Builtin::GridDim(axis) => ("gridDim", axis),
         Builtin::WarpSize => return "warpSize".to_owned(),
+        Builtin::DynamicSharedBytes => return "dynamicSharedBytes".to_owned(),
     };
     format!("{name}.{}", word(AXES, axis))
 }

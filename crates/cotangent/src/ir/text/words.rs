@@ -68,6 +68,7 @@ const RESERVED: &[&str] = &[
     "void",
     "volatile",
     "warpSize",
+    "dynamicSharedBytes",
     "while",
 ];
 

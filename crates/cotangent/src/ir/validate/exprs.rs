@@ -67,9 +67,11 @@ impl Checker<'_> {
             ExprKind::Builtin(builtin) => {
                 self.require(self.is_device(), "a built-in variable outside device code");
                 let expected = match builtin {
-                    Builtin::ThreadIdx(_) | Builtin::BlockIdx(_) | Builtin::BlockDim(_) | Builtin::GridDim(_) => {
-                        &Type::UINT
-                    }
+                    Builtin::ThreadIdx(_)
+                    | Builtin::BlockIdx(_)
+                    | Builtin::BlockDim(_)
+                    | Builtin::GridDim(_)
+                    | Builtin::DynamicSharedBytes => &Type::UINT,
                     Builtin::WarpSize => &Type::INT,
                 };
                 self.same_type("a built-in variable", ty, expected);

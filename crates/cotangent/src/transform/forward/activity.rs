@@ -427,6 +427,12 @@ impl Activity {
         self.leads_to_active(module, cell, ty)
     }
 
+    /// Whether what a local holds is active, whatever type it is declared with.
+    pub(super) fn is_active_local(&mut self, local: LocalId) -> bool {
+        let cell = self.locals[local.index()];
+        self.is_active(cell)
+    }
+
     /// Whether the result has a shadow.
     pub(super) fn result_has_shadow(&mut self, module: &Module, ty: &Type) -> bool {
         self.leads_to_active(module, self.result, ty)

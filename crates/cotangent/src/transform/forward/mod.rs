@@ -24,6 +24,7 @@ use std::collections::{HashMap, HashSet};
 use self::activity::{Activity, Analyses, Pattern};
 use self::helpers::call_helpers;
 use super::differentiable::{carries_float, differentiable_parameters};
+use super::launch::{add_plain_launcher, needs_twice_the_memory};
 use super::locals::zero;
 use super::normalize::results_of_runtime;
 use super::references::fit_references;
@@ -31,7 +32,7 @@ use super::variables::{labels, lift};
 use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
 use crate::ir::{
-    Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Stmt, StmtKind, Storage, Type, order,
+    Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Storage, Type, order,
 };
 use crate::source::Span;
 
@@ -58,7 +59,12 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         if ctx.diagnostics.is_empty() {
             call_helpers(&mut ctx.module, root);
             lifted.restore(&mut ctx.module);
-            return Ok(order::needed_by(&ctx.module, &[root]));
+            let mut roots = vec![root];
+            let made = &ctx.module.functions[root];
+            if made.space == Space::Kernel && needs_twice_the_memory(made) {
+                roots.push(add_plain_launcher(&mut ctx.module, root));
+            }
+            return Ok(order::needed_by(&ctx.module, &roots));
         }
     }
     let mut seen = Vec::new();
@@ -68,7 +74,7 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             true
         }
     });
-    Err(ctx.diagnostics)
+    Err(lifted.said(ctx.diagnostics))
 }
 
 /// Named parameters must be able to carry derivatives.

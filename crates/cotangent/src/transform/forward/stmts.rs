@@ -13,6 +13,7 @@ use crate::rules::{self, Partial};
 use crate::source::Span;
 use crate::transform::differentiable::{contains_float, have_same_leaves};
 use crate::transform::locals::{same_place, zero};
+use crate::transform::shadow::behind_dynamic;
 use crate::transform::signatures::writes_active;
 
 impl Pushforward<'_, '_> {
@@ -35,8 +36,11 @@ impl Pushforward<'_, '_> {
         let same = |kind: StmtKind| Stmt { kind, span, note: stmt.note.clone() };
         match &stmt.kind {
             StmtKind::Declare { local, init } => {
+                // Tangents of dynamic shared memory lie behind it.
+                let is_dynamic = self.function.locals[*local].storage == Storage::DynamicShared;
+                out.extend(is_dynamic.then(|| stmt.clone()));
                 self.declare(*local, init.as_ref(), span, out);
-                out.push(stmt.clone());
+                out.extend((!is_dynamic).then(|| stmt.clone()));
             }
             StmtKind::Assign { place, value } => {
                 self.assign(place, value, span, out);
@@ -95,20 +99,19 @@ impl Pushforward<'_, '_> {
 
     fn declare(&mut self, local: LocalId, init: Option<&Expr>, span: Span, out: &mut Block) {
         let declared = &self.function.locals[local];
-        if !self.activity.has_shadow(self.ctx.primal, local, &declared.ty) {
+        let is_dynamic = declared.storage == Storage::DynamicShared && self.activity.is_active_local(local);
+        if !is_dynamic && !self.activity.has_shadow(self.ctx.primal, local, &declared.ty) {
             return;
         }
         match declared.storage {
             Storage::Private | Storage::Shared => {}
             Storage::DynamicShared => {
-                return self.refuse(
-                    span,
-                    format!(
-                        "the dynamic shared memory `{}` holds active values, which is not supported yet",
-                        declared.name
-                    ),
-                    "use shared memory of constant size",
-                );
+                let Type::Array(element, _) = &declared.ty else { return };
+                let ty = Type::pointer(shadow_type(element));
+                let init = behind_dynamic(local, &declared.ty, &ty);
+                let shadow = self.shadow(local, ty);
+                self.locals[shadow].storage = Storage::Private;
+                return out.push(Stmt::new(StmtKind::Declare { local: shadow, init: Some(init) }).at(span));
             }
         }
         // A reference must refer to something from the start.
@@ -301,6 +304,13 @@ impl Pushforward<'_, '_> {
     }
 
     /// Memory that is active must be seen as the same floats everywhere, and no integer may hold the bits of one.
+    /// Whether a pointer is into dynamic shared memory, whose parts have any types.
+    fn is_into_dynamic(&self, pointer: &Expr) -> bool {
+        let targets = crate::analysis::objects(self.ctx.primal, self.function).targets(pointer);
+        let is_dynamic = |local| self.function.locals[local].storage == Storage::DynamicShared;
+        !targets.is_empty() && targets.iter().all(|object| object.as_local().is_some_and(is_dynamic))
+    }
+
     fn check_views(&mut self, stmt: &Stmt) {
         let mut casts = Vec::new();
         let mut calls = Vec::new();
@@ -341,7 +351,10 @@ impl Pushforward<'_, '_> {
             if *from == Type::Void && self.function.space == Space::Host {
                 continue;
             }
-            if !have_same_leaves(primal, from, to) && self.activity.points_to_active(primal, &operand) {
+            if !have_same_leaves(primal, from, to)
+                && self.activity.points_to_active(primal, &operand)
+                && !self.is_into_dynamic(&operand)
+            {
                 self.refuse(
                     cast.span,
                     "active memory is seen as another type",

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Pullbacks;
 use crate::analysis::{Activity, Base, Object, Objects, carries_floats, uses_memory};
-use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, MIXED_POINTER, THREADS_ACTIVE, UNKNOWN_POINTER};
+use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, MIXED_POINTER, UNKNOWN_POINTER};
 use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
-    Block, Expr, ExprKind, Function, Global, Local, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
+    Block, Expr, ExprKind, Function, Global, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
 };
 use crate::source::Span;
 
@@ -205,16 +205,11 @@ impl Ctx<'_> {
         shadow
     }
 
-    /// Says why there is no adjoint: of shared memory and of variables outside functions once for each, where they are
-    /// declared.
+    /// Says why there is no adjoint: of variables outside functions once for each, where they are declared.
     fn report_missing(&mut self, objects: &BTreeSet<Object>, span: Span) {
         let mut is_said = false;
         for object in objects {
             let found = match object.base {
-                Base::Local(local) if object.path.is_empty() => {
-                    let variable = &self.primal.locals[local];
-                    (variable.storage == Storage::DynamicShared).then(|| shared_memory(variable))
-                }
                 Base::Global(global) => Some(outside_functions(&self.module.globals[global])),
                 Base::Local(_) | Base::Unknown => None,
             };
@@ -273,7 +268,7 @@ impl Ctx<'_> {
         }
         let variable = &self.primal.locals[local];
         if variable.storage == Storage::DynamicShared {
-            return self.report(shared_memory(variable));
+            return self.add_dynamic_shadow(local);
         }
         let ty = shadow_type(&variable.ty);
         let shadow = self.names.add(&mut self.function, &shadow_name(&variable.name), ty.clone());
@@ -290,6 +285,9 @@ impl Ctx<'_> {
         if let Type::Pointer(_) = ty {
             let load = Expr::load(Place::local(local, ty.clone()));
             return self.objects.targets(&load).iter().any(|object| self.activity.is_active(object));
+        }
+        if self.primal.locals[local].storage == Storage::DynamicShared {
+            return self.activity.is_active(&Object::local(local));
         }
         if !carries_floats(self.module, ty) {
             // A record of pointers, or an array of them.
@@ -336,12 +334,6 @@ pub(super) fn write_counts(objects: &Objects<'_>, function: &Function) -> HashMa
         }
     });
     counts
-}
-
-fn shared_memory(variable: &Local) -> Diagnostic {
-    let message = format!("`{}` is shared between threads and active", variable.name);
-    Diagnostic::new(THREADS_ACTIVE, variable.span, message, "adjoints of shared memory are not supported yet")
-        .help("keep the value in a variable of the thread, or in global memory")
 }
 
 fn outside_functions(variable: &Global) -> Diagnostic {

@@ -214,7 +214,9 @@ impl Ctx<'_> {
 
     /// Arrays of the thread for the values that each iteration records, if the loop is short.
     fn record_arrays(&mut self, it: &Loop<'_>, count: &Count, rows: &[LocalId]) -> Option<HashMap<LocalId, Place>> {
-        let (Count::Header(_), Some(head)) = (count, it.head) else { return None };
+        let (Count::Header(_) | Count::Trips { counter: Some(_), .. }, Some(head)) = (count, it.head) else {
+            return None;
+        };
         let length = constant_trips(head)?;
         let mut arrays = HashMap::new();
         for row in rows {

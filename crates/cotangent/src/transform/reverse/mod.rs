@@ -12,7 +12,6 @@ mod calls;
 mod expr;
 mod function;
 mod host;
-mod launch;
 mod loops;
 mod order_free;
 mod record;
@@ -42,7 +41,7 @@ use super::references::references_to_pointers;
 use super::signatures::check_rules;
 use super::simplify::simplify;
 use super::variables::lift;
-use super::{Analyses, Form, Request};
+use super::{Analyses, Form, Request, launch};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, order};
 
@@ -75,7 +74,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         };
         let derived = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
-            let Derived { function, augmented, slots, .. } = derived?;
+            let Derived { function, augmented, slots, .. } = derived.map_err(|found| lifted.said(found))?;
             let mut roots: Vec<FunctionId> = augmented.into_iter().chain([function]).collect();
             if let Some(slots) = slots {
                 // The size of the record is that of the function which fills it; what launches the gradient needs all.
@@ -87,6 +86,9 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
                     }
                     Form::Split { .. } => roots.insert(0, bytes),
                 }
+            }
+            if slots.is_none() || matches!(request.form, Form::Split { .. }) {
+                roots.extend(pullbacks.launcher_of(function));
             }
             lifted.restore(&mut pullbacks.output);
             return Ok(order::needed_by(&pullbacks.output, &roots));
@@ -238,6 +240,13 @@ impl Pullbacks {
             first.note = Some(format!("{note}{before}").into());
         }
         Ok(Derived { function, augmented, slots, bytes: None, needed })
+    }
+
+    /// The host function that launches a kernel which needs more dynamic shared memory than its primal.
+    fn launcher_of(&mut self, kernel: FunctionId) -> Option<FunctionId> {
+        let function = &self.output.functions[kernel];
+        let is_needed = function.space == Space::Kernel && launch::needs_twice_the_memory(function);
+        is_needed.then(|| launch::add_plain_launcher(&mut self.output, kernel))
     }
 
     fn add(&mut self, mut function: Function, adjoints: &[AdjointParam]) -> FunctionId {

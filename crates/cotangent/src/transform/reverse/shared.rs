@@ -4,12 +4,15 @@
 //! A barrier is its own reverse: what other threads read after it in the forward sweep, they have added to before it in
 //! the reverse sweep.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::super::accumulate::AdjointParam;
-use super::super::locals::declare;
+use super::super::locals::{assign, declare};
+use super::super::shadow::{behind_dynamic, half_of_dynamic, shadow_name, shadow_type};
 use super::function::{Ctx, Pair};
 use crate::analysis::Object;
+use crate::analysis::ordering::is_barrier;
+use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
 use crate::ir::walk;
 use crate::ir::{
     Axis, BarrierKind, BinaryOp, Block, Builtin, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind,
@@ -23,8 +26,8 @@ impl Ctx<'_> {
     }
 
     /// The variables that statements declare for themselves: shared memory is the block's.
-    pub(super) fn declared_in(&self, block: &[Stmt]) -> std::collections::HashSet<LocalId> {
-        let mut declared = std::collections::HashSet::new();
+    pub(super) fn declared_in(&self, block: &[Stmt]) -> HashSet<LocalId> {
+        let mut declared = HashSet::new();
         walk::each_stmt(block, &mut |stmt| declared.extend(walk::declared_local(stmt)));
         declared.retain(|local| !self.is_shared(*local));
         declared
@@ -48,7 +51,7 @@ impl Ctx<'_> {
 
     /// The adjoints of shared memory.
     pub(super) fn shared_shadows(&self) -> Vec<AdjointParam> {
-        let shared = self.primal.locals.ids().filter(|local| self.primal.locals[*local].storage == Storage::Shared);
+        let shared = self.primal.locals.ids().filter(|local| self.primal.locals[*local].storage != Storage::Private);
         shared
             .filter_map(|primal| match self.shadows.local(primal)?.kind {
                 PlaceKind::Local(adjoint) => Some(AdjointParam { adjoint, primal, is_shared: true }),
@@ -57,25 +60,43 @@ impl Ctx<'_> {
             .collect()
     }
 
-    /// The declarations of the adjoints of shared memory, and what clears them. `forward` is what follows: if all threads
-    /// meet there anyway, they need not meet here.
-    pub(super) fn shared_adjoints(&mut self, forward: &[Stmt]) -> Block {
-        let shadows: Vec<LocalId> = self.shared_shadows().into_iter().map(|shadow| shadow.adjoint).collect();
+    /// The declarations of shared memory and of its adjoints, and what clears these. `sweeps` are what follows: if all
+    /// threads meet in the forward sweep anyway, they need not meet here.
+    pub(super) fn shared_adjoints(&mut self, sweeps: [&mut Block; 2]) -> Block {
+        let shadows = self.shared_shadows();
+        let has_barrier = sweeps[0].iter().any(is_barrier);
         if shadows.is_empty() {
             return Block::new();
         }
-        let mut out: Block = shadows.iter().map(|shadow| declare(*shadow, None)).collect();
+        let mut out = Block::new();
+        for block in sweeps {
+            let is_own = |stmt: &Stmt| walk::declared_local(stmt).is_some_and(|local| self.is_shared(local));
+            let (declarations, rest): (Block, Block) = std::mem::take(block).into_iter().partition(is_own);
+            out.extend(declarations);
+            *block = rest;
+        }
+        for AdjointParam { adjoint, primal, .. } in &shadows {
+            let is_dynamic = self.primal.locals[*primal].storage == Storage::DynamicShared;
+            if is_dynamic && !out.iter().any(|stmt| walk::declared_local(stmt) == Some(*primal)) {
+                out.push(declare(*primal, None));
+            }
+            let (array, ty) = (&self.primal.locals[*primal].ty, &self.function.locals[*adjoint].ty);
+            let init = is_dynamic.then(|| behind_dynamic(*primal, array, ty));
+            out.push(declare(*adjoint, init));
+        }
+        let shadows: Vec<LocalId> = shadows.into_iter().map(|shadow| shadow.adjoint).collect();
         let thread = self.names.add(&mut self.function, "_thread", Type::UINT);
         let threads = self.names.add(&mut self.function, "_threads", Type::UINT);
         out.push(declare(thread, Some(thread_number())).noted("the adjoints of shared memory begin at zero"));
-        let is_array = |shadow: &LocalId| matches!(self.function.locals[*shadow].ty, Type::Array(..));
+        let is_array =
+            |shadow: &LocalId| matches!(self.function.locals[*shadow].ty, Type::Array(..) | Type::Pointer(_));
         if shadows.iter().any(is_array) {
             out.push(declare(threads, Some(thread_count())));
         }
         for shadow in shadows {
             out.push(self.clear_together(shadow, thread, threads));
         }
-        if !forward.iter().any(is_barrier) {
+        if !has_barrier {
             out.push(Stmt::new(StmtKind::Barrier { kind: BarrierKind::Block, argument: None, into: None }));
         }
         out
@@ -87,6 +108,9 @@ impl Ctx<'_> {
         let place = Place::local(shadow, ty.clone());
         let thread = Expr::load(Place::local(thread, Type::UINT));
         let mut body = Block::new();
+        if let Type::Pointer(_) = ty {
+            return self.clear_dynamic(place, thread, threads);
+        }
         let Type::Array(..) = ty else {
             self.clear(&place, &mut body);
             let cond = Expr::binary(BinaryOp::Equal, thread, uint(0));
@@ -101,6 +125,34 @@ impl Ctx<'_> {
         Stmt::new(StmtKind::For(Box::new(For { counter, from: thread, test, to, step, by, body })))
     }
 
+    /// The same for dynamic shared memory, of which nothing is known but its size.
+    fn clear_dynamic(&mut self, adjoints: Place, thread: Expr, threads: LocalId) -> Stmt {
+        let words = Expr::cast(Expr::load(adjoints), Type::pointer(Type::UINT));
+        let counter = self.names.add(&mut self.function, "_k", Type::UINT);
+        let word = Place::element(words, Expr::load(Place::local(counter, Type::UINT)));
+        let to = Expr::binary(BinaryOp::Divide, half_of_dynamic(), uint(4));
+        let by = Expr::load(Place::local(threads, Type::UINT));
+        let (test, step, body) = (BinaryOp::Less, BinaryOp::Add, vec![assign(word, uint(0))]);
+        Stmt::new(StmtKind::For(Box::new(For { counter, from: thread, test, to, step, by, body })))
+    }
+
+    /// Gives dynamic shared memory its shadow: a pointer to what lies behind it.
+    pub(super) fn add_dynamic_shadow(&mut self, local: LocalId) {
+        let variable = self.primal.locals[local].clone();
+        let is_dynamic = |local: &&crate::ir::Local| local.storage == Storage::DynamicShared;
+        if self.primal.locals.iter().filter(is_dynamic).any(|other| other.ty != variable.ty) {
+            let message = format!("`{}` is dynamic shared memory under more than one type", variable.name);
+            return self.report(
+                Diagnostic::new(THREADS_ACTIVE, variable.span, message, "active values may be in both")
+                    .help("declare it once, as an array of the type that it holds or of `char`"),
+            );
+        }
+        let Type::Array(element, _) = &variable.ty else { return };
+        let ty = Type::pointer(shadow_type(element));
+        let shadow = self.names.add(&mut self.function, &shadow_name(&variable.name), ty.clone());
+        self.shadows.insert(local, Place::local(shadow, ty));
+    }
+
     /// The shared arrays that a block writes.
     pub(super) fn shared_written(&self, block: &[Stmt]) -> BTreeSet<LocalId> {
         let mut found = BTreeSet::new();
@@ -113,15 +165,6 @@ impl Ctx<'_> {
             }
         });
         found
-    }
-}
-
-/// Whether all threads of the block wait for each other at a statement.
-fn is_barrier(stmt: &Stmt) -> bool {
-    let StmtKind::Barrier { kind, .. } = stmt.kind else { return false };
-    match kind {
-        BarrierKind::Block | BarrierKind::BlockCount | BarrierKind::BlockAnd | BarrierKind::BlockOr => true,
-        BarrierKind::Warp | BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => false,
     }
 }
 

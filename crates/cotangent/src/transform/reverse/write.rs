@@ -6,6 +6,7 @@ use super::super::accumulate::AdjointParam;
 use super::super::locals::{NewLocals, mentions, rename, tell_apart};
 use super::super::normalize::address_taken;
 use super::super::refused_stores::refused_stores;
+use super::super::refused_views::refused_views;
 use super::super::shadow::{Shadows, shadow_name, shadow_type};
 use super::super::variables::{label, labels};
 use super::block::Sweeps;
@@ -110,6 +111,7 @@ pub(super) fn write(
     ctx.check_named(&named);
     ctx.check_bits();
     ctx.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
+    ctx.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
     let (adjoints, sums) = ctx.adjoint_params(&named, kind);
     let (slots, augmented) = match kind {
         Kind::Split { saved, .. } => ctx.write_apart(&sums, saved),
@@ -345,7 +347,7 @@ impl Ctx<'_> {
     }
 
     /// What the sweeps stand between: the declarations of sums, and what becomes of these.
-    pub(super) fn between(&mut self, forward: Block, reverse: Block, sums: &[Sum]) -> Block {
+    pub(super) fn between(&mut self, mut forward: Block, mut reverse: Block, sums: &[Sum]) -> Block {
         let mut zeros: Block = sums.iter().map(|sum| self.declare_zero(sum.local)).collect();
         // A parameter that is not named, and is given an active value: a variable like any other.
         for param in &self.primal.params {
@@ -356,7 +358,7 @@ impl Ctx<'_> {
                 zeros.push(self.declare_zero(*shadow));
             }
         }
-        let shared = self.shared_adjoints(&forward);
+        let shared = self.shared_adjoints([&mut forward, &mut reverse]);
         let mut out = [zeros, shared, forward, reverse].concat();
         let used: Vec<&Sum> = sums.iter().filter(|sum| mentions(&out, sum.local)).collect();
         for sum in used {
