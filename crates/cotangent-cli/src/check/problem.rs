@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use cotangent::ir::{FloatKind, Function, LocalId, Module, Space, Type};
-use cotangent::transform::Request;
+use cotangent::transform::{Lifted, Request};
 
 use super::layout::{Precision, Scalar, layout};
 use super::memory::{Buffer, Memory, Value};
@@ -24,7 +24,10 @@ pub(crate) struct Entry {
 /// The function, its inputs, and where its numbers are.
 pub(crate) struct Problem<'a> {
     pub(crate) module: &'a Module,
+    /// Its parameters, and behind them those that stand for the variables which are named.
     function: &'a Function,
+    /// How many are its own.
+    own: usize,
     named: Vec<usize>,
     base: Memory,
     pub(crate) entries: Vec<Entry>,
@@ -67,21 +70,28 @@ pub(crate) type Outputs = Vec<f64>;
 
 impl<'a> Problem<'a> {
     pub(crate) fn new(
-        module: &'a Module,
+        lifted: &'a Lifted,
         request: &Request,
         forward: &Module,
         specs: &[Spec],
         length: usize,
         random: &mut Random,
     ) -> Result<Self> {
+        let module = &lifted.module;
         let function = &module.functions[request.function];
-        if specs.len() != function.params.len() {
-            bail!("`{}` has {} parameters, and --args gives {}", function.name, function.params.len(), specs.len());
+        let own = function.params.len() - lifted.variables.len();
+        if specs.len() != own {
+            bail!("`{}` has {own} parameters, and --args gives {}", function.name, specs.len());
         }
+        let of_variables = lifted.variables.iter().map(|variable| match &module.globals[*variable].ty {
+            Type::Array(_, length) => Spec::Random(*length as usize),
+            _ => Spec::Random(1),
+        });
+        let specs: Vec<Spec> = specs.iter().cloned().chain(of_variables).collect();
         let mut base = Memory::default();
         // The parameters' own buffers come first, so nested ones are appended behind them.
         let mut nested = Vec::new();
-        for (param, spec) in function.params.iter().zip(specs) {
+        for (param, spec) in function.params.iter().zip(&specs) {
             let mut own = Memory::default();
             own.parameter(module, &function.locals[*param].ty, spec, length, random);
             nested.push(own);
@@ -108,7 +118,7 @@ impl<'a> Problem<'a> {
         let positions = |params: &[LocalId]| -> Vec<usize> {
             params.iter().filter_map(|param| function.params.iter().position(|known| known == param)).collect()
         };
-        let named = positions(&request.wrt);
+        let named = positions(&lifted.wrt);
         let entries = entries(module, function, &base, &named);
         let leaves = layout(module, &function.result, Precision::Native).leaves.into_iter().enumerate();
         let floats = leaves.filter(|(_, leaf)| matches!(leaf.scalar, Scalar::Float(_)));
@@ -117,10 +127,11 @@ impl<'a> Problem<'a> {
         let tangents = forward.functions.iter().last().map_or(0, |pushforward| pushforward.params.len());
         // A kernel that calls a device function has a place for its result.
         let entry_result = usize::from(function.result != Type::Void && function.space != Space::Host);
-        let result_has_tangent = tangents > function.params.len() + named.len() + entry_result;
+        let result_has_tangent = tangents > own + named.len() + entry_result;
         Ok(Problem {
             module,
             function,
+            own,
             named,
             base,
             entries,
@@ -156,6 +167,11 @@ impl<'a> Problem<'a> {
         outputs.chain(self.results.iter().map(|(_, name)| &**name)).collect()
     }
 
+    /// The buffers of variables.
+    fn variables(&self) -> Vec<usize> {
+        (self.own..self.function.params.len()).collect()
+    }
+
     fn at(&self, point: &[f64]) -> Memory {
         let mut memory = self.base.clone();
         for (entry, value) in self.entries.iter().zip(point) {
@@ -167,11 +183,11 @@ impl<'a> Problem<'a> {
     /// The user's function at a point.
     pub(crate) fn primal(&self, point: &[f64]) -> Evaluation {
         let mut memory = self.at(point);
-        let mut args: Vec<usize> = (0..self.function.params.len()).collect();
+        let mut args: Vec<usize> = (0..self.own).collect();
         if self.function.result != Type::Void {
             args.push(memory.zero(self.module, &self.function.result));
         }
-        Evaluation { variant: Variant::Primal, memory, args }
+        Evaluation { variant: Variant::Primal, memory, args, variables: self.variables() }
     }
 
     /// The pushforward at a point along a direction.
@@ -209,7 +225,7 @@ impl<'a> Problem<'a> {
 
     fn with_shadows(&self, variant: Variant, point: &[f64], shadow: &[f64]) -> Evaluation {
         let mut memory = self.at(point);
-        let mut args: Vec<usize> = (0..self.function.params.len()).collect();
+        let mut args: Vec<usize> = (0..self.own).collect();
         for named in &self.named {
             let mut float = |buffer: usize, index: usize| {
                 let is_it = |entry: &Entry| entry.buffer == buffer && entry.index == index;
@@ -220,7 +236,7 @@ impl<'a> Problem<'a> {
             let ty = |ty: &Type| if is_wide { widened(self.module, ty) } else { ty.clone() };
             memory.shadow(*named, &ty, &mut float);
         }
-        Evaluation { variant, memory, args }
+        Evaluation { variant, memory, args, variables: self.variables() }
     }
 
     fn add_result(&self, evaluation: &mut Evaluation) {

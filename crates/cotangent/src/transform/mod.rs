@@ -16,11 +16,13 @@ mod reverse;
 mod shadow;
 mod signatures;
 mod simplify;
+mod variables;
 
 pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};
 pub use differentiable::differentiable_parameters;
 pub use forward::forward;
 pub use privatize::privatize;
-pub use request::{Analyses, Form, Request};
+pub use request::{Analyses, Form, Named, Request};
 pub use reverse::reverse;
 pub use shadow::{Shadows, shadow_name, shadow_type};
+pub use variables::{Lifted, lift};

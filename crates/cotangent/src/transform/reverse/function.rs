@@ -357,9 +357,13 @@ pub(super) fn write_counts(objects: &Objects<'_>, function: &Function) -> HashMa
 }
 
 fn outside_functions(variable: &Global) -> Diagnostic {
-    let message = format!("active values travel through `{}`, which is no parameter", variable.name);
-    Diagnostic::new(CONSTANT_MEMORY, variable.span, message, "no adjoint is handed in for it")
-        .help(format!("make `{}` a parameter and name it", variable.name))
+    let message = format!("active values travel through `{}`, which is not named", variable.name);
+    Diagnostic::new(CONSTANT_MEMORY, variable.span, message, "no adjoint is handed in for it").help(
+        match variable.storage.is_on_device() {
+            true => format!("name `{}` too", variable.name),
+            false => format!("make `{}` a parameter and name it", variable.name),
+        },
+    )
 }
 
 fn unknown_pointer(span: Span) -> Diagnostic {

@@ -41,6 +41,7 @@ use super::references::references_to_pointers;
 use super::shadow::Widening;
 use super::signatures::check_rules;
 use super::simplify::simplify;
+use super::variables::lift;
 use super::{Analyses, Form, Request, launch};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, order};
@@ -50,7 +51,8 @@ use write::{SlotCount, Written};
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
     check_rules(module)?;
-    let mut module = module.clone();
+    let lifted = lift(module, request)?;
+    let mut module = lifted.module.clone();
     if module.functions[request.function].space == Space::Host {
         launch::dim3(&mut module);
     }
@@ -68,14 +70,14 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             widening: widening.clone(),
             ..Pullbacks::default()
         };
-        let wrt = request.wrt.clone();
+        let wrt = lifted.wrt.clone();
         let kind = match &request.form {
             Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
             Form::Split { saved } => Kind::Split { wrt, saved: saved.clone() },
         };
         let derived = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
-            let Derived { function, augmented, slots, .. } = derived?;
+            let Derived { function, augmented, slots, .. } = derived.map_err(|found| lifted.said(found))?;
             let mut roots: Vec<FunctionId> = augmented.into_iter().chain([function]).collect();
             if let Some(slots) = slots {
                 // The size of the record is that of the function which fills it; what launches the gradient needs all.
@@ -91,6 +93,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             if slots.is_none() || matches!(request.form, Form::Split { .. }) {
                 roots.extend(pullbacks.launcher_of(function));
             }
+            lifted.restore(&mut pullbacks.output);
             return Ok(order::needed_by(&pullbacks.output, &roots));
         }
         // A pullback that records is part of its caller instead, which has the record.

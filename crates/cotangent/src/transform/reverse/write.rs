@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::accumulate::AdjointParam;
-use super::super::differentiable::carries_float;
 use super::super::locals::{NewLocals, in_type, mentions, rename, tell_apart};
 use super::super::normalize::address_taken;
 use super::super::refused_stores::refused_stores;
 use super::super::refused_views::refused_views;
 use super::super::shadow::{Shadows, shadow_name};
+use super::super::variables::{label, labels};
 use super::block::Sweeps;
 use super::expr::constant;
 use super::function::{Ctx, Frame, write_counts};
@@ -396,19 +396,14 @@ impl Ctx<'_> {
 
 /// `f_grad` if all that could be named is named, else with the positions; pullbacks tell what threads share.
 fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -> String {
-    let can_be_named = |param: &LocalId| carries_float(module, &primal.locals[*param].ty);
-    let position = |param: &LocalId| primal.params.iter().position(|known| known == param).unwrap_or(0).to_string();
-    let is_all = primal.params.iter().filter(|param| can_be_named(param)).all(|param| named.contains(param));
-    let mut positions: Vec<String> = if is_all { Vec::new() } else { named.iter().map(position).collect() };
+    let mut positions = labels(module, primal, named);
     let word = match kind {
         Kind::Gradient { .. } => "grad",
         Kind::Split { .. } => "reverse",
         Kind::Pullback(pattern) => {
-            let shared: Vec<String> = (0..)
-                .zip(&pattern.sharing)
-                .filter(|(_, sharing)| **sharing == Sharing::Shared)
-                .map(|(position, _): (usize, _)| position.to_string())
-                .collect();
+            let params = primal.params.iter().zip(&pattern.sharing);
+            let shared = params.filter(|(_, sharing)| **sharing == Sharing::Shared);
+            let shared: Vec<String> = shared.map(|(param, _)| label(module, primal, *param)).collect();
             if !shared.is_empty() {
                 positions.push("shared".to_owned());
                 positions.extend(shared);
