@@ -61,8 +61,8 @@ mod tests {
                  let shared s: float[4];
                  s[0] = x[i];
                }
-               let dynamic shared a: float[0];
-               let dynamic shared b: float[0];
+               let dynamic a: float[0];
+               let dynamic b: float[0];
                a[0] = 1.0f;
                b[1] = 2.0f;
              }",
