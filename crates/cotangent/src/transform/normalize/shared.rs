@@ -70,6 +70,17 @@ mod tests {
         .expect("the text is well-formed");
         module.functions.iter_mut().for_each(gather_shared);
         assert_eq!(validate(&module), Ok(()));
-        expect![[r#""#]].assert_eq(&text::print(&module));
+        expect![[r#"
+            kernel k(x: float*, n: int) {
+              unused dynamic b#5: float[0];
+              let dynamic a#4: float[0];
+              let shared s#3: float[4];
+              for i: int = 0; i < n; i += 1 {
+                s[0] = x[i];
+              }
+              a[0] = 1.0f;
+              a[1] = 2.0f;
+            }
+        "#]].assert_eq(&text::print(&module));
     }
 }
