@@ -250,7 +250,8 @@ fn barriers_end_what_a_store_tells() {
 
 #[test]
 fn additions_to_shared_memory_meet_between_the_same_barriers_only() {
-    let shared = "let shared t: float[256]; let shared d_t: float[256]; let j: unsigned int = threadIdx.x; t[j] = x[i];";
+    let shared =
+        "let shared t: float[256]; let shared d_t: float[256]; let j: unsigned int = threadIdx.x; t[j] = x[i];";
     assert_eq!(kernel(&format!("{shared} d_t[j] += 1.0f; d_t[(j + 1u)] += 1.0f;")), "aa");
     assert_eq!(kernel(&format!("{shared} d_t[j] += 1.0f; barrier block; d_t[(j + 1u)] += 1.0f;")), "pp");
     // In each iteration all threads are at the same distance, if they meet in it.

@@ -77,6 +77,9 @@ pub fn lift(module: &Module, request: &Request) -> Result<Lifted, Vec<Diagnostic
 impl Lifted {
     /// What was made of the lifted module, where parameters that stand for variables are these again.
     pub(super) fn restore(&self, module: &mut Module) {
+        if self.variables.is_empty() {
+            return;
+        }
         let names = self.names();
         let number = |local: &Local| names.iter().position(|name| *name == local.name);
         let positions: IdVec<FunctionId, Vec<(usize, usize)>> = module
@@ -104,7 +107,8 @@ impl Lifted {
                             _ => {}
                         }
                     }
-                    NodeMut::Place(place) => collapse(place),
+                    NodeMut::Place(place) if leads_to_variable(place) => collapse(place),
+                    NodeMut::Place(_) => {}
                     NodeMut::Expr(expr) => to_variable(module, &own, expr),
                 }
                 ControlFlow::<()>::Continue(())
@@ -168,6 +172,23 @@ impl Lifted {
             }
         }
     }
+}
+
+/// Whether a place is reached by the address of a variable outside functions. Others keep the conversions that they have.
+fn leads_to_variable(place: &Place) -> bool {
+    fn is_variable(place: &Place) -> bool {
+        match &place.kind {
+            PlaceKind::Global(_) => true,
+            PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => is_variable(base),
+            PlaceKind::Local(_) | PlaceKind::Element(..) => false,
+        }
+    }
+    let PlaceKind::Element(pointer, _) = &place.kind else { return false };
+    let mut pointer = pointer;
+    while let ExprKind::Cast(operand) = &pointer.kind {
+        pointer = operand;
+    }
+    matches!(&pointer.kind, ExprKind::AddressOf(target) if is_variable(target))
 }
 
 /// What the name of a derivative says about what is named: nothing if that is every parameter that can be and no

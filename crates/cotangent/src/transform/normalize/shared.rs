@@ -81,6 +81,7 @@ mod tests {
               a[0] = 1.0f;
               a[1] = 2.0f;
             }
-        "#]].assert_eq(&text::print(&module));
+        "#]]
+        .assert_eq(&text::print(&module));
     }
 }
