@@ -150,7 +150,7 @@ fn pointers_references_records_and_arrays_have_shadows() {
             record V { x: float, n: int, y: float }
 
             device first_pushforward(view: View, _d_view: View, _d_result: float**) -> const float& {
-              *_d_result = &*_d_view.data;
+              *_d_result = &*(_d_view.data as float*);
               return &const ref *view.data;
             }
 
@@ -161,7 +161,7 @@ fn pointers_references_records_and_arrays_have_shadows() {
 
             kernel k_pushforward_0_1(in: View, out: V*, c: float, _d_in: View, _d_out: V*) {
               let _d_c: float = 0.0f;
-              let _d_v: V = make V(_d_in.data[1], 0, _d_c);
+              let _d_v: V = make V((_d_in.data as float*)[1], 0, _d_c);
               let v: V = make V(in.data[1], 3, c);
               let _d_r: float& = &ref _d_v.y;
               let r: float& = &ref v.y;
