@@ -1,0 +1,209 @@
+//! A lane: one thread's stack of bytes. Pushing and popping is a compare and a copy at the cursor; once a slab, [`slow`]
+//! steps to the next. No lock, no atomic, and no allocation in between.
+//!
+//! Values are packed: each takes exactly its size, at whatever address comes next, and is copied in and out. So nothing
+//! need be known about what lies below in order to pop, a `bool` costs a byte, and a lane of `double`s is aligned
+//! anyway, because slabs are.
+//!
+//! [`slow`]: crate::slow
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use bytemuck::Pod;
+
+use crate::error::Error;
+use crate::objects::Objects;
+use crate::slab::Slab;
+use crate::store::Store;
+
+/// Where a lane stands. The layout is `cotangent_cursor` of `include/cotangent/tape.h`: generated code moves `cur`
+/// itself.
+///
+/// `lo <= cur` always. `cur <= hi` while values may be pushed; `hi == lo` while the lane is read again, and all three
+/// are null before the first push and after an error, so that every push and pop then takes the slow way.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    /// The next byte to be written; the last value ends here.
+    pub(crate) cur: *mut u8,
+    /// The first byte of the slab.
+    pub(crate) lo: *mut u8,
+    /// Behind the last byte that may be written.
+    pub(crate) hi: *mut u8,
+}
+
+impl Cursor {
+    pub(crate) const NOWHERE: Cursor = Cursor { cur: ptr::null_mut(), lo: ptr::null_mut(), hi: ptr::null_mut() };
+
+    /// Bytes that may be written; negative while the lane is read again.
+    #[inline]
+    pub(crate) fn room(&self) -> isize {
+        (self.hi as isize).wrapping_sub(self.cur as isize)
+    }
+
+    /// Bytes that may be read.
+    #[inline]
+    pub(crate) fn depth(&self) -> usize {
+        (self.cur as usize).wrapping_sub(self.lo as usize)
+    }
+}
+
+/// A stack of plain values, for one thread at a time.
+#[repr(C)]
+pub struct Lane {
+    /// First, so that C sees it at the lane's address.
+    pub(crate) cursor: Cursor,
+    pub(crate) id: u32,
+    /// The slab that is being filled; `None` if nothing was ever pushed.
+    pub(crate) top: Option<Slab>,
+    /// The full slabs below it.
+    pub(crate) store: Store,
+    pub(crate) objects: Objects,
+    /// The first error; it stays.
+    pub(crate) error: Option<Error>,
+    /// While the lane is read again.
+    pub(crate) held: Option<Held>,
+}
+
+/// Where to go on after the lane was read again.
+pub(crate) struct Held {
+    /// The end of all values.
+    pub(crate) end: *mut u8,
+    /// The block that is being read.
+    pub(crate) block: usize,
+}
+
+// SAFETY: the pointers of a lane lead into slabs that it owns.
+unsafe impl Send for Lane {}
+
+impl Lane {
+    pub(crate) fn new(id: u32, store: Store) -> Self {
+        Lane { cursor: Cursor::NOWHERE, id, top: None, store, objects: Objects::default(), error: None, held: None }
+    }
+
+    /// Pushes a value: a number, an array, a record.
+    #[inline]
+    pub fn push<T: Pod>(&mut self, value: T) -> Result<(), Error> {
+        if self.cursor.room() >= size_of::<T>() as isize {
+            // SAFETY: so many bytes from `cur` on are free and belong to the slab of this lane.
+            unsafe {
+                self.cursor.cur.cast::<T>().write_unaligned(value);
+                self.cursor.cur = self.cursor.cur.add(size_of::<T>());
+            }
+            return Ok(());
+        }
+        // A copy, so that the value itself need not have an address.
+        let copy = value;
+        // SAFETY: `copy` is so long.
+        unsafe { self.push_slow(ptr::from_ref(&copy).cast(), size_of::<T>()) }
+    }
+
+    /// Pops a value that was pushed as this type.
+    #[inline]
+    pub fn pop<T: Pod>(&mut self) -> Result<T, Error> {
+        if self.cursor.depth() >= size_of::<T>() {
+            // SAFETY: so many bytes below `cur` were pushed, and any bytes are a `T`.
+            unsafe {
+                self.cursor.cur = self.cursor.cur.sub(size_of::<T>());
+                return Ok(self.cursor.cur.cast::<T>().read_unaligned());
+            }
+        }
+        let mut value = MaybeUninit::<T>::uninit();
+        // SAFETY: `value` is so long, and is filled if there is no error.
+        unsafe {
+            self.pop_slow(value.as_mut_ptr().cast(), size_of::<T>())?;
+            Ok(value.assume_init())
+        }
+    }
+
+    /// Pushes all values of a slice, the last one on top. It may be longer than a slab. The length is not kept.
+    #[inline]
+    pub fn push_slice<T: Pod>(&mut self, values: &[T]) -> Result<(), Error> {
+        let bytes = size_of_val(values);
+        if self.cursor.room() >= bytes as isize {
+            // SAFETY: so many bytes from `cur` on are free and belong to the slab of this lane.
+            unsafe {
+                ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), self.cursor.cur, bytes);
+                self.cursor.cur = self.cursor.cur.add(bytes);
+            }
+            return Ok(());
+        }
+        // SAFETY: the slice is so long.
+        unsafe { self.push_slow(values.as_ptr().cast(), bytes) }
+    }
+
+    /// Pops as many values as the slice has, into the order in which they were pushed.
+    #[inline]
+    pub fn pop_slice<T: Pod>(&mut self, values: &mut [T]) -> Result<(), Error> {
+        let bytes = size_of_val(values);
+        if self.cursor.depth() >= bytes {
+            // SAFETY: so many bytes below `cur` were pushed, and any bytes are a `T`.
+            unsafe {
+                self.cursor.cur = self.cursor.cur.sub(bytes);
+                ptr::copy_nonoverlapping(self.cursor.cur, values.as_mut_ptr().cast::<u8>(), bytes);
+            }
+            return Ok(());
+        }
+        // SAFETY: the slice is so long.
+        unsafe { self.pop_slow(values.as_mut_ptr().cast(), bytes) }
+    }
+
+    /// Moves a value of any type to the side lane, which stays in memory.
+    pub fn push_object<T: Send + 'static>(&mut self, value: T) -> Result<(), Error> {
+        self.may_change()?;
+        self.objects.push(value);
+        Ok(())
+    }
+
+    /// Takes the last value of the side lane, which must be of this type.
+    pub fn pop_object<T: Send + 'static>(&mut self) -> Result<T, Error> {
+        self.may_change()?;
+        self.objects.pop().map_err(|error| self.fail(error))
+    }
+
+    /// How many bytes are on the lane, or below the place where it is read again. Zero after an error.
+    pub fn position(&self) -> u64 {
+        if self.error.is_some() {
+            return 0;
+        }
+        let block = self.held.as_ref().map_or(self.store.len(), |held| held.block);
+        (block * self.store.capacity() + self.cursor.depth()) as u64
+    }
+
+    /// The first error since the lane was opened or cleared.
+    pub fn status(&self) -> Result<(), Error> {
+        self.error.map_or(Ok(()), Err)
+    }
+
+    /// Forgets all values, the error too.
+    pub fn clear(&mut self) {
+        self.objects.truncate(0);
+        self.held = None;
+        self.error = None;
+        self.cursor = Cursor::NOWHERE;
+        self.store.truncate(0);
+        if let Some(slab) = self.top.take() {
+            self.store.give_back(slab);
+        }
+    }
+
+    /// Keeps the first error and sends all later calls the slow way.
+    #[cold]
+    pub(crate) fn fail(&mut self, error: Error) -> Error {
+        self.cursor = Cursor::NOWHERE;
+        self.held = None;
+        *self.error.get_or_insert(error)
+    }
+
+    pub(crate) fn may_change(&mut self) -> Result<(), Error> {
+        self.status()?;
+        if self.held.is_some() { Err(self.fail(Error::Held)) } else { Ok(()) }
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

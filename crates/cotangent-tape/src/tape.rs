@@ -1,0 +1,77 @@
+//! A tape: what its lanes share. It owns no values; lanes do, and they may outlive it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::error::Error;
+use crate::lane::Lane;
+use crate::pool::Pool;
+use crate::store::Store;
+
+/// How large a tape may become, and in what steps.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes a slab, a power of two. Each lane in use has at least one.
+    pub slab_bytes: usize,
+    /// Bytes of memory that all lanes together may use.
+    pub budget_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { slab_bytes: 2 << 20, budget_bytes: usize::MAX }
+    }
+}
+
+impl Options {
+    fn check(&self) -> Result<(), Error> {
+        let slab = self.slab_bytes;
+        let fits = slab.is_power_of_two() && (64 << 10..=1 << 30).contains(&slab) && self.budget_bytes / slab >= 4;
+        if fits { Ok(()) } else { Err(Error::Options) }
+    }
+}
+
+/// A budget of memory from which lanes take slabs. Cheap to clone; clones are the same tape.
+#[derive(Clone)]
+pub struct Tape {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    pool: Arc<Pool>,
+    lanes: AtomicU32,
+}
+
+impl Tape {
+    /// A tape without lanes. It takes no memory before the first push.
+    pub fn new(options: Options) -> Result<Tape, Error> {
+        options.check()?;
+        let pool = Arc::new(Pool::new(options.slab_bytes, options.budget_bytes / options.slab_bytes));
+        Ok(Tape { shared: Arc::new(Shared { pool, lanes: AtomicU32::new(0) }) })
+    }
+
+    /// A new, empty lane; as a rule one a thread.
+    pub fn lane(&self) -> Lane {
+        let id = self.shared.lanes.fetch_add(1, Ordering::Relaxed);
+        Lane::new(id, Store::new(Arc::clone(&self.shared.pool)))
+    }
+
+    /// The most memory that the lanes ever had at a time, in bytes.
+    pub fn peak_bytes(&self) -> usize {
+        self.shared.pool.most_mapped() * self.shared.pool.slab_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_no_tape_can_have_are_refused() {
+        let with = |slab_bytes, budget_bytes| Tape::new(Options { slab_bytes, budget_bytes }).err();
+        assert_eq!(with(64 << 10, 256 << 10), None);
+        for (slab, budget) in [(0, 1 << 30), (3 << 20, 1 << 30), (4096, 1 << 30), (1 << 20, 3 << 20)] {
+            assert_eq!(with(slab, budget), Some(Error::Options));
+        }
+    }
+}
