@@ -35,6 +35,7 @@ mod mark;
 mod objects;
 mod pool;
 mod sanitizer;
+pub mod schedule;
 mod slab;
 mod slow;
 mod store;
