@@ -49,13 +49,19 @@ typedef enum cotangent_tape_status {
   COTANGENT_TAPE_OPTIONS = 5,   // impossible sizes
   COTANGENT_TAPE_MEMORY = 6,    // the system gave no memory
   COTANGENT_TAPE_BUDGET = 7,    // the budget is used up, and there is no disk
-  COTANGENT_TAPE_PANICKED = 8   // a fault of the library
+  COTANGENT_TAPE_PANICKED = 8,  // a fault of the library
+  COTANGENT_TAPE_DISK_FULL = 9, // no room to spill to
+  COTANGENT_TAPE_DISK = 10,     // the system could not open, write or read the file
+  COTANGENT_TAPE_CORRUPT = 11,  // a block came back changed
+  COTANGENT_TAPE_STALE = 12,    // another block came back
+  COTANGENT_TAPE_FORKED = 13    // a child cannot use what its parent has spilled
 } cotangent_tape_status;
 
 // Zero stands for the default.
 typedef struct cotangent_tape_options {
   size_t slab_bytes;    // a power of two; 2 MiB
   size_t budget_bytes;  // memory of all lanes together; no limit
+  const char* spill;    // the folder for what does not fit; without one, that is an error
 } cotangent_tape_options;
 
 // A tape is a budget that lanes share. It may be closed before its lanes are.

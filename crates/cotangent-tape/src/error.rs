@@ -27,6 +27,22 @@ pub enum Error {
     /// All of the budget is in use and there is no disk to go on with.
     #[error("the budget is used up; raise it, or name a folder to spill to")]
     Budget,
+    /// The disk has no more room, or the user no more quota. What was pushed before is still in memory, but lost to the
+    /// lane.
+    #[error("no room on disk to spill to; free some, or name another folder")]
+    DiskFull,
+    /// The system failed to open, write or read the file.
+    #[error("the file that the tape spills to could not be opened, written or read; the system's log says more")]
+    Disk { errno: i32 },
+    /// A block came back from disk with other bytes.
+    #[error("a block came back changed from disk; do not trust this disk")]
+    Corrupt,
+    /// Another block came back from disk than the one last written there.
+    #[error("an old block came back from disk in place of the one written last; do not trust this disk")]
+    Stale,
+    /// A forked child has the values in memory, but neither the file nor the threads.
+    #[error("the process was forked after the lane had spilled; only the parent can use it")]
+    Forked,
     /// The code of this library is wrong.
     #[error("internal error of the tape library; please report it")]
     Panicked,
@@ -44,6 +60,11 @@ impl Error {
             Error::Memory => 6,
             Error::Budget => 7,
             Error::Panicked => 8,
+            Error::DiskFull => 9,
+            Error::Disk { .. } => 10,
+            Error::Corrupt => 11,
+            Error::Stale => 12,
+            Error::Forked => 13,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The C ABI: what `include/cotangent/tape.h` declares. No panic leaves it: a lane in which one happens has the error
 //! [`Error::Panicked`] from then on. A null lane does nothing and gives [`Error::Empty`] or null.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::mem::offset_of;
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::ptr;
 
 use crate::error::Error;
@@ -17,18 +19,20 @@ use crate::tape::{Options, Tape};
 pub struct COptions {
     slab_bytes: usize,
     budget_bytes: usize,
+    spill: *const c_char,
 }
 
 /// Opens a tape.
 ///
 /// # Safety
-/// `options` is null or leads to options; `tape` leads to a place for the result.
+/// `options` is null or leads to options, whose folder is null or ends with a zero; `tape` leads to a place for the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cotangent_tape_open(options: *const COptions, tape: *mut *mut Tape) -> u32 {
     let open = || {
         // SAFETY: promised by the caller.
-        let options = unsafe { options.as_ref() }.map(read_options).unwrap_or_default();
-        Tape::new(options)
+        let options = unsafe { options.as_ref() };
+        // SAFETY: promised by the caller.
+        Tape::new(options.map(|options| unsafe { read_options(options) }).unwrap_or_default())
     };
     let (opened, code) = match catch_unwind(open).unwrap_or(Err(Error::Panicked)) {
         Ok(opened) => (Box::into_raw(Box::new(opened)), 0),
@@ -39,12 +43,20 @@ pub unsafe extern "C" fn cotangent_tape_open(options: *const COptions, tape: *mu
     code
 }
 
-fn read_options(options: &COptions) -> Options {
+/// # Safety
+/// The folder is null or ends with a zero.
+unsafe fn read_options(options: &COptions) -> Options {
     let default = Options::default();
     let or = |value, default| if value == 0 { default } else { value };
     Options {
         slab_bytes: or(options.slab_bytes, default.slab_bytes),
         budget_bytes: or(options.budget_bytes, default.budget_bytes),
+        spill: (!options.spill.is_null()).then(|| {
+            // SAFETY: promised by the caller.
+            let folder = unsafe { CStr::from_ptr(options.spill) };
+            PathBuf::from(OsStr::from_bytes(folder.to_bytes()))
+        }),
+        ..default
     }
 }
 
@@ -245,6 +257,7 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("sizeof(cotangent_tape_options)", size_of::<COptions>()),
         ("offsetof(cotangent_tape_options, slab_bytes)", offset_of!(COptions, slab_bytes)),
         ("offsetof(cotangent_tape_options, budget_bytes)", offset_of!(COptions, budget_bytes)),
+        ("offsetof(cotangent_tape_options, spill)", offset_of!(COptions, spill)),
         ("COTANGENT_TAPE_EMPTY", Error::Empty.code() as usize),
         ("COTANGENT_TAPE_HELD", Error::Held.code() as usize),
         ("COTANGENT_TAPE_MARK", Error::Mark.code() as usize),
@@ -253,6 +266,11 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("COTANGENT_TAPE_MEMORY", Error::Memory.code() as usize),
         ("COTANGENT_TAPE_BUDGET", Error::Budget.code() as usize),
         ("COTANGENT_TAPE_PANICKED", Error::Panicked.code() as usize),
+        ("COTANGENT_TAPE_DISK_FULL", Error::DiskFull.code() as usize),
+        ("COTANGENT_TAPE_DISK", Error::Disk { errno: 0 }.code() as usize),
+        ("COTANGENT_TAPE_CORRUPT", Error::Corrupt.code() as usize),
+        ("COTANGENT_TAPE_STALE", Error::Stale.code() as usize),
+        ("COTANGENT_TAPE_FORKED", Error::Forked.code() as usize),
     ]
 }
 
@@ -274,6 +292,11 @@ const MESSAGES: &[&CStr] = &[
     c"no memory for another slab; set a budget and a folder to spill to",
     c"the budget is used up; raise it, or name a folder to spill to",
     c"internal error of the tape library; please report it",
+    c"no room on disk to spill to; free some, or name another folder",
+    c"the file that the tape spills to could not be opened, written or read; the system's log says more",
+    c"a block came back changed from disk; do not trust this disk",
+    c"an old block came back from disk in place of the one written last; do not trust this disk",
+    c"the process was forked after the lane had spilled; only the parent can use it",
 ];
 
 /// # Safety
@@ -327,6 +350,11 @@ mod tests {
             Error::Memory,
             Error::Budget,
             Error::Panicked,
+            Error::DiskFull,
+            Error::Disk { errno: 5 },
+            Error::Corrupt,
+            Error::Stale,
+            Error::Forked,
         ];
         assert_eq!(MESSAGES.len(), all.len() + 1);
         for error in all {

@@ -15,6 +15,7 @@ use bytemuck::Pod;
 use crate::error::Error;
 use crate::objects::Objects;
 use crate::slab::Slab;
+use crate::stats::Stats;
 use crate::store::Store;
 
 /// Where a lane stands. The layout is `cotangent_cursor` of `include/cotangent/tape.h`: generated code moves `cur`
@@ -171,6 +172,11 @@ impl Lane {
         (block * self.store.capacity() + self.cursor.depth()) as u64
     }
 
+    /// What the lane has cost so far.
+    pub fn stats(&self) -> Stats {
+        self.store.stats
+    }
+
     /// The first error since the lane was opened or cleared.
     pub fn status(&self) -> Result<(), Error> {
         self.error.map_or(Ok(()), Err)
@@ -182,7 +188,9 @@ impl Lane {
         self.held = None;
         self.error = None;
         self.cursor = Cursor::NOWHERE;
-        self.store.truncate(0);
+        self.store.end_views();
+        // What failed on its way is forgotten with the rest.
+        let _ = self.store.truncate(0);
         if let Some(slab) = self.top.take() {
             self.store.give_back(slab);
         }

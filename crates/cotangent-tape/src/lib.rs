@@ -24,11 +24,15 @@
 //! ```text
 //!   push, pop           lane      a compare and a copy, inlined; C++ has the same in include/cotangent/tape.hpp
 //!     once a slab       slow      copies in pieces, steps to the next slab
-//!                       store     the full slabs of a lane, in order
+//!                       store     the full slabs of a lane, in order; the oldest on disk if need be
+//!                       disk      sealed blocks in a nameless file, through io_uring or threads
 //!                       pool      empty slabs, shared by the lanes of a tape
 //! ```
 
+mod disk;
 mod error;
+#[cfg(test)]
+mod faults;
 pub mod ffi;
 mod lane;
 mod mark;
@@ -38,10 +42,13 @@ mod sanitizer;
 pub mod schedule;
 mod slab;
 mod slow;
+mod stats;
 mod store;
 mod tape;
 
+pub use disk::Io;
 pub use error::Error;
 pub use lane::Lane;
 pub use mark::{Mark, Reread};
+pub use stats::Stats;
 pub use tape::{Options, Tape};

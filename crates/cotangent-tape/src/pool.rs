@@ -31,22 +31,53 @@ impl Pool {
         self.slab_bytes
     }
 
-    /// An empty slab within the budget; `Ok(None)` if it is used up.
-    pub(crate) fn take(&self) -> Result<Option<Slab>, Error> {
-        self.locked(|state| match state.free.pop() {
-            Some(slab) => Ok(Some(slab)),
-            None if state.mapped >= self.limit => Ok(None),
-            None => self.map(state).map(Some),
+    /// How many slabs the budget is.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// An empty slab, if that leaves `rest` more in the budget.
+    pub(crate) fn take(&self, rest: usize) -> Result<Option<Slab>, Error> {
+        self.locked(|state| {
+            if self.left(state) <= rest {
+                return Ok(None);
+            }
+            match state.free.pop() {
+                Some(slab) => Ok(Some(slab)),
+                None => self.map(state).map(Some),
+            }
         })
     }
 
+    /// One more than the budget, for a lane that has none at all. It is not kept when it comes back.
+    pub(crate) fn take_beyond_the_budget(&self) -> Result<Slab, Error> {
+        self.locked(|state| self.map(state))
+    }
+
+    /// Whether less than a quarter of the budget is left.
+    pub(crate) fn is_short(&self) -> bool {
+        self.locked(|state| self.left(state) <= self.limit / 4)
+    }
+
     pub(crate) fn give_back(&self, slab: Slab) {
-        self.locked(|state| state.free.push(slab));
+        self.locked(|state| {
+            if state.mapped > self.limit {
+                state.mapped -= 1;
+                drop(slab);
+            } else {
+                state.free.push(slab);
+            }
+        });
     }
 
     /// The most slabs that there ever were at a time.
     pub(crate) fn most_mapped(&self) -> usize {
         self.locked(|state| state.most_mapped)
+    }
+
+    /// Slabs that can be had within the budget.
+    fn left(&self, state: &State) -> usize {
+        state.free.len() + self.limit.saturating_sub(state.mapped)
     }
 
     fn map(&self, state: &mut State) -> Result<Slab, Error> {
@@ -73,12 +104,12 @@ mod tests {
     #[test]
     fn slabs_are_recycled_and_never_more_than_the_budget() {
         let pool = Pool::new(64 << 10, 2);
-        let first = pool.take().unwrap().unwrap();
+        let first = pool.take(0).unwrap().unwrap();
         let address = first.lo();
-        let _second = pool.take().unwrap().unwrap();
-        assert!(pool.take().unwrap().is_none());
+        let _second = pool.take(0).unwrap().unwrap();
+        assert!(pool.take(0).unwrap().is_none());
         pool.give_back(first);
-        assert_eq!(pool.take().unwrap().unwrap().lo(), address);
+        assert_eq!(pool.take(0).unwrap().unwrap().lo(), address);
         assert_eq!(pool.most_mapped(), 2);
     }
 }

@@ -60,6 +60,23 @@ impl Slab {
         NonNull::new(start).map(|start| Slab { start, bytes })
     }
 
+    /// Bytes with the seal.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// All bytes, the seal too. No cursor may be in the slab.
+    pub(crate) fn all(&self) -> &[u8] {
+        // SAFETY: the mapping is so long, was zero at first, and only its owner writes to it.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+    }
+
+    /// All bytes, the seal too. No cursor may be in the slab.
+    pub(crate) fn all_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `all`, and this is the owner.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+    }
+
     /// Where the data begins.
     pub(crate) fn lo(&self) -> *mut u8 {
         self.start.as_ptr()

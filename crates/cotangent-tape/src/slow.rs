@@ -90,7 +90,7 @@ impl Lane {
     /// Makes block `block` the top, with `offset` bytes in use, and forgets all above.
     pub(crate) fn fall_to(&mut self, block: usize, offset: usize) -> Result<(), Error> {
         if block < self.store.len() {
-            self.store.truncate(block + 1);
+            self.store.truncate(block + 1)?;
             if let Some(emptied) = self.top.take() {
                 self.store.give_back(emptied);
             }

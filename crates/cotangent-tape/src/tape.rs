@@ -1,8 +1,10 @@
 //! A tape: what its lanes share. It owns no values; lanes do, and they may outlive it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::disk::{Io, OpenEngine, in_folder};
 use crate::error::Error;
 use crate::lane::Lane;
 use crate::pool::Pool;
@@ -15,11 +17,16 @@ pub struct Options {
     pub slab_bytes: usize,
     /// Bytes of memory that all lanes together may use.
     pub budget_bytes: usize,
+    /// The folder whose disk takes what does not fit into the budget; without one, that is an error. Not a folder in
+    /// memory (tmpfs).
+    pub spill: Option<PathBuf>,
+    /// How slabs get to that disk.
+    pub io: Io,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { slab_bytes: 2 << 20, budget_bytes: usize::MAX }
+        Self { slab_bytes: 2 << 20, budget_bytes: usize::MAX, spill: None, io: Io::Automatic }
     }
 }
 
@@ -39,21 +46,27 @@ pub struct Tape {
 
 struct Shared {
     pool: Arc<Pool>,
+    open: Option<OpenEngine>,
     lanes: AtomicU32,
 }
 
 impl Tape {
     /// A tape without lanes. It takes no memory before the first push.
     pub fn new(options: Options) -> Result<Tape, Error> {
+        let open = options.spill.as_ref().map(|folder| in_folder(folder, options.io));
+        Self::with_engines(&options, open)
+    }
+
+    pub(crate) fn with_engines(options: &Options, open: Option<OpenEngine>) -> Result<Tape, Error> {
         options.check()?;
         let pool = Arc::new(Pool::new(options.slab_bytes, options.budget_bytes / options.slab_bytes));
-        Ok(Tape { shared: Arc::new(Shared { pool, lanes: AtomicU32::new(0) }) })
+        Ok(Tape { shared: Arc::new(Shared { pool, open, lanes: AtomicU32::new(0) }) })
     }
 
     /// A new, empty lane; as a rule one a thread.
     pub fn lane(&self) -> Lane {
         let id = self.shared.lanes.fetch_add(1, Ordering::Relaxed);
-        Lane::new(id, Store::new(Arc::clone(&self.shared.pool)))
+        Lane::new(id, Store::new(Arc::clone(&self.shared.pool), u64::from(id), self.shared.open.clone()))
     }
 
     /// The most memory that the lanes ever had at a time, in bytes.
@@ -68,7 +81,8 @@ mod tests {
 
     #[test]
     fn sizes_that_no_tape_can_have_are_refused() {
-        let with = |slab_bytes, budget_bytes| Tape::new(Options { slab_bytes, budget_bytes }).err();
+        let with =
+            |slab_bytes, budget_bytes| Tape::new(Options { slab_bytes, budget_bytes, ..Options::default() }).err();
         assert_eq!(with(64 << 10, 256 << 10), None);
         for (slab, budget) in [(0, 1 << 30), (3 << 20, 1 << 30), (4096, 1 << 30), (1 << 20, 3 << 20)] {
             assert_eq!(with(slab, budget), Some(Error::Options));

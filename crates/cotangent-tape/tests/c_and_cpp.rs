@@ -10,10 +10,13 @@ use tempfile::TempDir;
 fn compile_and_run(source: &str, compiler: &str, flags: &[&str]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = compile(source, compiler, flags, &folder);
-    let output = Command::new(&program).output().expect("the program starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{source} {flags:?}: {}\n{errors}", output.status);
-    assert!(errors.is_empty(), "{source} {flags:?}:\n{errors}");
+    // Once in memory, once with the folder to spill to.
+    for arguments in [&[][..], &[folder.path()]] {
+        let output = Command::new(&program).args(arguments).output().expect("the program starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{source} {flags:?} {arguments:?}: {}\n{errors}", output.status);
+        assert!(errors.is_empty(), "{source} {flags:?} {arguments:?}:\n{errors}");
+    }
 }
 
 fn compile(source: &str, compiler: &str, flags: &[&str], folder: &TempDir) -> PathBuf {

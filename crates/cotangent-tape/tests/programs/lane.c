@@ -87,7 +87,7 @@ static void errors_stay_and_pops_give_zeros(cotangent_lane* lane) {
 
 int main(void) {
   cotangent_tape* tape;
-  cotangent_tape_options options = {3, 0};
+  cotangent_tape_options options = {3, 0, NULL};
   REQUIRE(cotangent_tape_open(&options, &tape) == COTANGENT_TAPE_OPTIONS && tape == NULL);
   options.slab_bytes = 64 << 10;
   REQUIRE(cotangent_tape_open(&options, &tape) == COTANGENT_TAPE_OK);
