@@ -84,7 +84,8 @@ class Cursor {
   template <class T>
   void push(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>, "this type is more than its bytes: use push_object");
-    if (COTANGENT_TAPE_LIKELY(hi_ - cur_ >= static_cast<std::ptrdiff_t>(sizeof(T)))) {
+    // The sum is the next place, and costs nothing.
+    if (COTANGENT_TAPE_LIKELY(number(cur_) + sizeof(T) <= number(hi_))) {
       std::memcpy(cur_, &value, sizeof(T));
       cur_ += sizeof(T);
     } else {
@@ -97,7 +98,8 @@ class Cursor {
   T pop() {
     static_assert(std::is_trivially_copyable_v<T>, "this type is more than its bytes: use pop_object");
     Place<T> place;
-    if (COTANGENT_TAPE_LIKELY(cur_ - lo_ >= static_cast<std::ptrdiff_t>(sizeof(T)))) {
+    // The sum does not change in a loop.
+    if (COTANGENT_TAPE_LIKELY(number(lo_) + sizeof(T) <= number(cur_))) {
       cur_ -= sizeof(T);
       std::memcpy(static_cast<void*>(&place.value), cur_, sizeof(T));
       return place.value;
@@ -188,6 +190,8 @@ class Cursor {
     T value;
     Place() : nothing() {}
   };
+
+  static std::uintptr_t number(const unsigned char* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
   void store() { lane_->cursor.cur = cur_; }
   void load() {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::ptr;
 
 use crate::error::Error;
-use crate::lane::{Cursor, Lane};
+use crate::lane::{Lane, Window};
 use crate::mark::Mark;
 use crate::objects::Foreign;
 use crate::tape::{Options, Tape};
@@ -245,11 +245,11 @@ pub unsafe extern "C" fn cotangent_lane_top_object(lane: *mut Lane) -> *mut c_vo
 #[doc(hidden)]
 pub fn layout() -> Vec<(&'static str, usize)> {
     vec![
-        ("sizeof(cotangent_cursor)", size_of::<Cursor>()),
-        ("offsetof(cotangent_lane, cursor)", offset_of!(Lane, cursor)),
-        ("offsetof(cotangent_cursor, cur)", offset_of!(Cursor, cur)),
-        ("offsetof(cotangent_cursor, lo)", offset_of!(Cursor, lo)),
-        ("offsetof(cotangent_cursor, hi)", offset_of!(Cursor, hi)),
+        ("sizeof(cotangent_cursor)", size_of::<Window>()),
+        ("offsetof(cotangent_lane, cursor)", offset_of!(Lane, window)),
+        ("offsetof(cotangent_cursor, cur)", offset_of!(Window, cur)),
+        ("offsetof(cotangent_cursor, lo)", offset_of!(Window, lo)),
+        ("offsetof(cotangent_cursor, hi)", offset_of!(Window, hi)),
         ("sizeof(cotangent_mark)", size_of::<Mark>()),
         ("offsetof(cotangent_mark, position)", offset_of!(Mark, position)),
         ("offsetof(cotangent_mark, objects)", offset_of!(Mark, objects)),

@@ -25,7 +25,7 @@ use crate::store::Store;
 /// are null before the first push and after an error, so that every push and pop then takes the slow way.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor {
+pub(crate) struct Window {
     /// The next byte to be written; the last value ends here.
     pub(crate) cur: *mut u8,
     /// The first byte of the slab.
@@ -34,8 +34,8 @@ pub(crate) struct Cursor {
     pub(crate) hi: *mut u8,
 }
 
-impl Cursor {
-    pub(crate) const NOWHERE: Cursor = Cursor { cur: ptr::null_mut(), lo: ptr::null_mut(), hi: ptr::null_mut() };
+impl Window {
+    pub(crate) const NOWHERE: Window = Window { cur: ptr::null_mut(), lo: ptr::null_mut(), hi: ptr::null_mut() };
 
     /// Bytes that may be written; negative while the lane is read again.
     #[inline]
@@ -48,13 +48,47 @@ impl Cursor {
     pub(crate) fn depth(&self) -> usize {
         (self.cur as usize).wrapping_sub(self.lo as usize)
     }
+
+    /// Whether so many bytes may be written. The sum is the next `cur`, and costs nothing.
+    #[inline(always)]
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        self.cur as usize + bytes <= self.hi as usize
+    }
+
+    /// Whether so many bytes may be read. The sum does not change in a loop. Null has none.
+    #[inline(always)]
+    pub(crate) fn has(&self, bytes: usize) -> bool {
+        self.lo as usize + bytes <= self.cur as usize
+    }
+
+    /// # Safety
+    /// There is room for the value.
+    #[inline(always)]
+    pub(crate) unsafe fn put<T: Pod>(&mut self, value: T) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            self.cur.cast::<T>().write_unaligned(value);
+            self.cur = self.cur.add(size_of::<T>());
+        }
+    }
+
+    /// # Safety
+    /// So many bytes may be read.
+    #[inline(always)]
+    pub(crate) unsafe fn take<T: Pod>(&mut self) -> T {
+        // SAFETY: promised by the caller, and any bytes are a `T`.
+        unsafe {
+            self.cur = self.cur.sub(size_of::<T>());
+            self.cur.cast::<T>().read_unaligned()
+        }
+    }
 }
 
 /// A stack of plain values, for one thread at a time.
 #[repr(C)]
 pub struct Lane {
     /// First, so that C sees it at the lane's address.
-    pub(crate) cursor: Cursor,
+    pub(crate) window: Window,
     pub(crate) id: u32,
     /// The slab that is being filled; `None` if nothing was ever pushed.
     pub(crate) top: Option<Slab>,
@@ -80,18 +114,15 @@ unsafe impl Send for Lane {}
 
 impl Lane {
     pub(crate) fn new(id: u32, store: Store) -> Self {
-        Lane { cursor: Cursor::NOWHERE, id, top: None, store, objects: Objects::default(), error: None, held: None }
+        Lane { window: Window::NOWHERE, id, top: None, store, objects: Objects::default(), error: None, held: None }
     }
 
     /// Pushes a value: a number, an array, a record.
     #[inline]
     pub fn push<T: Pod>(&mut self, value: T) -> Result<(), Error> {
-        if self.cursor.room() >= size_of::<T>() as isize {
+        if self.window.has_room(size_of::<T>()) {
             // SAFETY: so many bytes from `cur` on are free and belong to the slab of this lane.
-            unsafe {
-                self.cursor.cur.cast::<T>().write_unaligned(value);
-                self.cursor.cur = self.cursor.cur.add(size_of::<T>());
-            }
+            unsafe { self.window.put(value) };
             return Ok(());
         }
         // A copy, so that the value itself need not have an address.
@@ -103,12 +134,9 @@ impl Lane {
     /// Pops a value that was pushed as this type.
     #[inline]
     pub fn pop<T: Pod>(&mut self) -> Result<T, Error> {
-        if self.cursor.depth() >= size_of::<T>() {
+        if self.window.has(size_of::<T>()) {
             // SAFETY: so many bytes below `cur` were pushed, and any bytes are a `T`.
-            unsafe {
-                self.cursor.cur = self.cursor.cur.sub(size_of::<T>());
-                return Ok(self.cursor.cur.cast::<T>().read_unaligned());
-            }
+            return Ok(unsafe { self.window.take() });
         }
         let mut value = MaybeUninit::<T>::uninit();
         // SAFETY: `value` is so long, and is filled if there is no error.
@@ -122,11 +150,11 @@ impl Lane {
     #[inline]
     pub fn push_slice<T: Pod>(&mut self, values: &[T]) -> Result<(), Error> {
         let bytes = size_of_val(values);
-        if self.cursor.room() >= bytes as isize {
+        if self.window.room() >= bytes as isize {
             // SAFETY: so many bytes from `cur` on are free and belong to the slab of this lane.
             unsafe {
-                ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), self.cursor.cur, bytes);
-                self.cursor.cur = self.cursor.cur.add(bytes);
+                ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), self.window.cur, bytes);
+                self.window.cur = self.window.cur.add(bytes);
             }
             return Ok(());
         }
@@ -138,11 +166,11 @@ impl Lane {
     #[inline]
     pub fn pop_slice<T: Pod>(&mut self, values: &mut [T]) -> Result<(), Error> {
         let bytes = size_of_val(values);
-        if self.cursor.depth() >= bytes {
+        if self.window.depth() >= bytes {
             // SAFETY: so many bytes below `cur` were pushed, and any bytes are a `T`.
             unsafe {
-                self.cursor.cur = self.cursor.cur.sub(bytes);
-                ptr::copy_nonoverlapping(self.cursor.cur, values.as_mut_ptr().cast::<u8>(), bytes);
+                self.window.cur = self.window.cur.sub(bytes);
+                ptr::copy_nonoverlapping(self.window.cur, values.as_mut_ptr().cast::<u8>(), bytes);
             }
             return Ok(());
         }
@@ -169,7 +197,7 @@ impl Lane {
             return 0;
         }
         let block = self.held.as_ref().map_or(self.store.len(), |held| held.block);
-        (block * self.store.capacity() + self.cursor.depth()) as u64
+        (block * self.store.capacity() + self.window.depth()) as u64
     }
 
     /// What the lane has cost so far.
@@ -187,7 +215,7 @@ impl Lane {
         self.objects.truncate(0);
         self.held = None;
         self.error = None;
-        self.cursor = Cursor::NOWHERE;
+        self.window = Window::NOWHERE;
         self.store.end_views();
         // What failed on its way is forgotten with the rest.
         let _ = self.store.truncate(0);
@@ -199,7 +227,7 @@ impl Lane {
     /// Keeps the first error and sends all later calls the slow way.
     #[cold]
     pub(crate) fn fail(&mut self, error: Error) -> Error {
-        self.cursor = Cursor::NOWHERE;
+        self.window = Window::NOWHERE;
         self.held = None;
         *self.error.get_or_insert(error)
     }

@@ -22,13 +22,14 @@
 //! ```
 //!
 //! ```text
-//!   push, pop           lane      a compare and a copy, inlined; C++ has the same in include/cotangent/tape.hpp
+//!   push, pop   lane, cursor      a compare and a copy, inlined; C++ has the same in include/cotangent/tape.hpp
 //!     once a slab       slow      copies in pieces, steps to the next slab
 //!                       store     the full slabs of a lane, in order; the oldest on disk if need be
 //!                       disk      sealed blocks in a nameless file, through io_uring or threads
 //!                       pool      empty slabs, shared by the lanes of a tape
 //! ```
 
+mod cursor;
 mod disk;
 mod error;
 #[cfg(test)]
@@ -46,6 +47,7 @@ mod stats;
 mod store;
 mod tape;
 
+pub use cursor::Cursor;
 pub use disk::Io;
 pub use error::Error;
 pub use lane::Lane;

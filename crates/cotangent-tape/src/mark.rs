@@ -44,8 +44,8 @@ impl Lane {
 
     pub(crate) fn hold(&mut self) -> Result<(), Error> {
         self.may_change()?;
-        self.held = Some(Held { end: self.cursor.cur, block: self.store.len() });
-        self.see(self.store.len(), self.cursor.depth())
+        self.held = Some(Held { end: self.window.cur, block: self.store.len() });
+        self.see(self.store.len(), self.window.depth())
     }
 
     /// Ends what `hold` began.
@@ -53,10 +53,10 @@ impl Lane {
         let Some(held) = self.held.take() else { return };
         self.store.end_views();
         if let Some(top) = &self.top {
-            self.cursor.lo = top.lo();
-            self.cursor.hi = top.hi();
+            self.window.lo = top.lo();
+            self.window.hi = top.hi();
         }
-        self.cursor.cur = held.end;
+        self.window.cur = held.end;
     }
 
     /// Moves the place of reading.

@@ -4,7 +4,7 @@
 use std::ptr;
 
 use crate::error::Error;
-use crate::lane::{Cursor, Lane};
+use crate::lane::{Lane, Window};
 
 impl Lane {
     /// Pushes bytes, however many and wherever the slab ends.
@@ -16,12 +16,12 @@ impl Lane {
     pub(crate) unsafe fn push_slow(&mut self, mut from: *const u8, mut bytes: usize) -> Result<(), Error> {
         self.may_change()?;
         loop {
-            let piece = bytes.min(self.cursor.room() as usize);
+            let piece = bytes.min(self.window.room() as usize);
             // SAFETY: so many bytes are left of the caller's and in the slab.
             unsafe {
-                ptr::copy_nonoverlapping(from, self.cursor.cur, piece);
+                ptr::copy_nonoverlapping(from, self.window.cur, piece);
                 from = from.add(piece);
-                self.cursor.cur = self.cursor.cur.add(piece);
+                self.window.cur = self.window.cur.add(piece);
             }
             bytes -= piece;
             if bytes == 0 {
@@ -54,12 +54,12 @@ impl Lane {
         }
         let mut left = bytes;
         loop {
-            let piece = left.min(self.cursor.depth());
+            let piece = left.min(self.window.depth());
             left -= piece;
             // SAFETY: so many bytes are left of the caller's and in the slab.
             unsafe {
-                self.cursor.cur = self.cursor.cur.sub(piece);
-                ptr::copy_nonoverlapping(self.cursor.cur, to.add(left), piece);
+                self.window.cur = self.window.cur.sub(piece);
+                ptr::copy_nonoverlapping(self.window.cur, to.add(left), piece);
             }
             if left == 0 {
                 return Ok(());
@@ -74,7 +74,7 @@ impl Lane {
             self.store.push(full);
         }
         let empty = self.store.empty()?;
-        self.cursor = Cursor { cur: empty.lo(), lo: empty.lo(), hi: empty.hi() };
+        self.window = Window { cur: empty.lo(), lo: empty.lo(), hi: empty.hi() };
         self.top = Some(empty);
         Ok(())
     }
@@ -95,10 +95,10 @@ impl Lane {
                 self.store.give_back(emptied);
             }
             let slab = self.store.pop()?;
-            self.cursor = Cursor { cur: slab.lo(), lo: slab.lo(), hi: slab.hi() };
+            self.window = Window { cur: slab.lo(), lo: slab.lo(), hi: slab.hi() };
             self.top = Some(slab);
         }
-        self.cursor.cur = self.cursor.lo.wrapping_add(offset);
+        self.window.cur = self.window.lo.wrapping_add(offset);
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl Lane {
             None => ptr::null_mut(),
         };
         // `hi` is where nothing can be pushed.
-        self.cursor = Cursor { cur: lo.wrapping_add(offset), lo, hi: lo };
+        self.window = Window { cur: lo.wrapping_add(offset), lo, hi: lo };
         if let Some(held) = &mut self.held {
             held.block = block;
         }
