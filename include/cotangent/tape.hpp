@@ -97,16 +97,17 @@ class Cursor {
   template <class T>
   T pop() {
     static_assert(std::is_trivially_copyable_v<T>, "this type is more than its bytes: use pop_object");
-    Place<T> place;
+    // Bytes, because a T may have no default constructor.
+    alignas(T) unsigned char bytes[sizeof(T)];
     // The sum does not change in a loop.
     if (COTANGENT_TAPE_LIKELY(number(lo_) + sizeof(T) <= number(cur_))) {
       cur_ -= sizeof(T);
-      std::memcpy(static_cast<void*>(&place.value), cur_, sizeof(T));
-      return place.value;
+      std::memcpy(bytes, cur_, sizeof(T));
+      return *std::launder(reinterpret_cast<T*>(bytes));
     }
-    Place<T> other;
-    pop_slow(&other.value, sizeof(T));
-    return other.value;
+    alignas(T) unsigned char others[sizeof(T)];
+    pop_slow(others, sizeof(T));
+    return *std::launder(reinterpret_cast<T*>(others));
   }
 
   // An array; its length is not kept.
@@ -183,14 +184,6 @@ class Cursor {
   }
 
  private:
-  // Room for a value without a default constructor.
-  template <class T>
-  union Place {
-    char nothing;
-    T value;
-    Place() : nothing() {}
-  };
-
   static std::uintptr_t number(const unsigned char* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
   void store() { lane_->cursor.cur = cur_; }

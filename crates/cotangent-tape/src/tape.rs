@@ -88,4 +88,22 @@ mod tests {
             assert_eq!(with(slab, budget), Some(Error::Options));
         }
     }
+
+    #[test]
+    fn memory_is_the_data_and_at_most_a_slab_a_lane() {
+        const NUMBERS: usize = 8 << 20;
+        let tape = Tape::new(Options::default()).unwrap();
+        let mut lane = tape.lane();
+        (0..NUMBERS).for_each(|i| lane.push(i).unwrap());
+        let mut other = tape.lane();
+        other.push(1u8).unwrap();
+        let data = (NUMBERS * 8 + 1) as f64;
+        let slabs = (2 * Options::default().slab_bytes) as f64;
+        assert!(tape.peak_bytes() as f64 <= data * 1.02 + slabs);
+        // A second sweep finds all it needs.
+        let peak = tape.peak_bytes();
+        lane.clear();
+        (0..NUMBERS).for_each(|i| lane.push(i).unwrap());
+        assert_eq!(tape.peak_bytes(), peak);
+    }
 }
