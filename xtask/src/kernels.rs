@@ -16,6 +16,11 @@ const KERNELS: &[(&str, &str)] = &[
     ("black_scholes", "Black-Scholes, f32"),
     ("state_run_time_count", "a recurrence of run-time length"),
     ("while_newton", "a while loop that depends on data"),
+    ("shared_tiled_product", "tiled matrix product 16x16, f32"),
+    ("shared_reduction", "a block's sum in shared memory"),
+    ("shuffle_reduction", "a block's sum by shuffles"),
+    ("shared_softmax", "softmax of rows in shared memory"),
+    ("shared_attention", "a row of attention, tiles in shared memory"),
 ];
 
 /// The oldest architecture that nvcc 13 compiles for.

@@ -229,7 +229,26 @@ void split(void (*augmented)(dim3, dim3, size_t, cudaStream_t, A...),
   free(first);
 }
 
-void evaluate(unsigned variant, const Launch& launch, Buffer* buffers);
+// A variable of the device, the user's or a derivative's own, which holds what a buffer holds while a call runs; the
+// buffer then holds what the call left.
+template <class T>
+struct Held {
+  T& variable;
+  Buffer& buffer;
+
+  Held(T& variable, Buffer& buffer) : variable(variable), buffer(buffer) {
+    if (buffer.bytes != sizeof(T)) exit(97);
+    cudaMemcpyToSymbol(variable, buffer.host, sizeof(T));
+  }
+
+  ~Held() {
+    cudaDeviceSynchronize();
+    cudaMemcpyFromSymbol(buffer.data, variable, sizeof(T), 0, cudaMemcpyDeviceToDevice);
+  }
+};
+
+// `variables` are the buffers of the variables that are varied.
+void evaluate(unsigned variant, const Launch& launch, Buffer* buffers, Buffer* variables);
 
 template <class T>
 T read(FILE* file) {
@@ -276,7 +295,10 @@ inline int run(const char* input, const char* output) {
     unsigned arguments = read<unsigned>(in);
     Buffer* given = static_cast<Buffer*>(malloc((arguments + 1) * sizeof(Buffer)));
     for (unsigned a = 0; a < arguments; a++) given[a] = buffers[read<unsigned>(in)];
-    evaluate(variant, launch, given);
+    unsigned held = read<unsigned>(in);
+    Buffer* variables = static_cast<Buffer*>(malloc((held + 1) * sizeof(Buffer)));
+    for (unsigned v = 0; v < held; v++) variables[v] = buffers[read<unsigned>(in)];
+    evaluate(variant, launch, given, variables);
     int error = static_cast<int>(cudaDeviceSynchronize());
     if (error == 0) error = static_cast<int>(cudaGetLastError());
     fwrite(&error, sizeof(error), 1, out);
@@ -286,6 +308,7 @@ inline int run(const char* input, const char* output) {
       cudaFree(buffers[b].data);
       free(buffers[b].host);
     }
+    free(variables);
     free(given);
     free(buffers);
   }

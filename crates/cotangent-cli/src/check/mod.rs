@@ -1,11 +1,12 @@
 //! `cotangent check`: proves a derivative on the CPU.
 //!
 //! The oracle is the user's own text, compiled directly, never what Cotangent prints. Forward mode is compared with
-//! central differences of it, reverse mode with forward mode by `<w, Jv> = <Jᵀw, v>`, all in a build where `float` is
-//! `double`; then derivatives in native precision, with threads in other orders, and without proofs about threads are
+//! central differences of it, reverse mode with forward mode by `<w, Jv> = <Jᵀw, v>`, all in a build where `float` and
+//! half precisions are `double`; then derivatives in native precision, with threads in other orders, and without proofs about threads are
 //! compared with these.
 
 mod compare;
+mod half;
 mod layout;
 mod memory;
 mod problem;
@@ -21,7 +22,7 @@ use anstream::println;
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::ir::{FunctionId, Module, Space, Type, order, text};
-use cotangent::transform::{Analyses, Request};
+use cotangent::transform::{Analyses, Lifted, Request, lift};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, read, with_deep_stack};
@@ -42,6 +43,8 @@ use crate::terminal::Terminal;
 /// What was read, lowered and differentiated.
 struct Prepared {
     module: Module,
+    /// The same with the variables that are named as parameters.
+    lifted: Lifted,
     request: Request,
     forward: Module,
     gradients: Gradients,
@@ -67,6 +70,7 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
         split: saved.as_deref(),
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
+        wide_adjoints: options.what.wide_adjoints,
     };
     let step = format!("Reading {}", file.display());
     let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options.mode.forward_only()))?;
@@ -89,7 +93,7 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
         Err(message) => return Ok(usage(terminal, &format!("--args: {message}"))),
     };
     let mut random = Random::new(options.seed);
-    let problem = Problem::new(&prepared.module, &prepared.request, &prepared.forward, &specs, length, &mut random);
+    let problem = Problem::new(&prepared.lifted, &prepared.request, &prepared.forward, &specs, length, &mut random);
     let problem = match problem {
         Ok(problem) => problem.with_gradients(&prepared.gradients, threads),
         Err(error) => return Ok(usage(terminal, &format!("{error}; {}", template(&prepared, length)))),
@@ -129,7 +133,8 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: 
         let gradients = if forward_only { Ok(Gradients::default()) } else { gradients(&module, &request) };
         let gradients = gradients.map_err(rendered)?;
         let direct = direct_of(&passes, input.file);
-        Ok(Prepared { module, request, forward, gradients, direct })
+        let lifted = lift(&module, &request).map_err(rendered)?;
+        Ok(Prepared { module, lifted, request, forward, gradients, direct })
     })
 }
 
@@ -169,9 +174,15 @@ fn texts<'a>(options: &'a Check, prepared: &'a Prepared) -> Texts<'a> {
         functions: vec![Differentiated {
             function: &options.what.function,
             space: prepared.module.functions[prepared.request.function].space,
+            variables: names_of_variables(&prepared.lifted),
             derivatives,
         }],
     }
+}
+
+/// The variables that are named, as the program names them.
+fn names_of_variables(lifted: &Lifted) -> Vec<String> {
+    lifted.variables.iter().map(|variable| lifted.module.globals[*variable].name.to_string()).collect()
 }
 
 /// Compiles the texts in several ways.
@@ -266,7 +277,8 @@ fn parse_launch(text: Option<&str>) -> Result<Launch, String> {
 
 fn show(prepared: &Prepared, launch: Launch, samples: usize, report: &Report) -> u8 {
     let function = &prepared.module.functions[prepared.request.function];
-    let names: Vec<&str> = prepared.request.wrt.iter().map(|param| function.local_name(*param)).collect();
+    let lifted = &prepared.lifted.module.functions[prepared.request.function];
+    let names: Vec<&str> = prepared.lifted.wrt.iter().map(|param| lifted.local_name(*param)).collect();
     let threads = launch.grid.iter().chain(&launch.block).product::<u32>();
     let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
     let plural = if samples == 1 { "" } else { "s" };

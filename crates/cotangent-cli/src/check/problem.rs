@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use cotangent::ir::{FloatKind, Function, LocalId, Module, Space, Type};
-use cotangent::transform::Request;
+use cotangent::transform::{Lifted, Request};
 
 use super::layout::{Precision, Scalar, layout};
 use super::memory::{Buffer, Memory, Value};
@@ -24,7 +24,10 @@ pub(crate) struct Entry {
 /// The function, its inputs, and where its numbers are.
 pub(crate) struct Problem<'a> {
     pub(crate) module: &'a Module,
+    /// Its parameters, and behind them those that stand for the variables which are named.
     function: &'a Function,
+    /// How many are its own.
+    own: usize,
     named: Vec<usize>,
     base: Memory,
     pub(crate) entries: Vec<Entry>,
@@ -38,6 +41,8 @@ pub(crate) struct Problem<'a> {
     gradients: Vec<Variant>,
     /// The parameters whose memory the gradient leaves as it was.
     rolled_back: Vec<usize>,
+    /// Whether adjoints of half precision are `float`.
+    has_wide_adjoints: bool,
 }
 
 /// The gradient in its forms, each with all that it needs.
@@ -65,21 +70,28 @@ pub(crate) type Outputs = Vec<f64>;
 
 impl<'a> Problem<'a> {
     pub(crate) fn new(
-        module: &'a Module,
+        lifted: &'a Lifted,
         request: &Request,
         forward: &Module,
         specs: &[Spec],
         length: usize,
         random: &mut Random,
     ) -> Result<Self> {
+        let module = &lifted.module;
         let function = &module.functions[request.function];
-        if specs.len() != function.params.len() {
-            bail!("`{}` has {} parameters, and --args gives {}", function.name, function.params.len(), specs.len());
+        let own = function.params.len() - lifted.variables.len();
+        if specs.len() != own {
+            bail!("`{}` has {own} parameters, and --args gives {}", function.name, specs.len());
         }
+        let of_variables = lifted.variables.iter().map(|variable| match &module.globals[*variable].ty {
+            Type::Array(_, length) => Spec::Random(*length as usize),
+            _ => Spec::Random(1),
+        });
+        let specs: Vec<Spec> = specs.iter().cloned().chain(of_variables).collect();
         let mut base = Memory::default();
         // The parameters' own buffers come first, so nested ones are appended behind them.
         let mut nested = Vec::new();
-        for (param, spec) in function.params.iter().zip(specs) {
+        for (param, spec) in function.params.iter().zip(&specs) {
             let mut own = Memory::default();
             own.parameter(module, &function.locals[*param].ty, spec, length, random);
             nested.push(own);
@@ -106,8 +118,8 @@ impl<'a> Problem<'a> {
         let positions = |params: &[LocalId]| -> Vec<usize> {
             params.iter().filter_map(|param| function.params.iter().position(|known| known == param)).collect()
         };
-        let named = positions(&request.wrt);
-        let entries = entries(module, function, &base, &named)?;
+        let named = positions(&lifted.wrt);
+        let entries = entries(module, function, &base, &named);
         let leaves = layout(module, &function.result, Precision::Native).leaves.into_iter().enumerate();
         let floats = leaves.filter(|(_, leaf)| matches!(leaf.scalar, Scalar::Float(_)));
         let results: Vec<(usize, String)> =
@@ -115,10 +127,11 @@ impl<'a> Problem<'a> {
         let tangents = forward.functions.iter().last().map_or(0, |pushforward| pushforward.params.len());
         // A kernel that calls a device function has a place for its result.
         let entry_result = usize::from(function.result != Type::Void && function.space != Space::Host);
-        let result_has_tangent = tangents > function.params.len() + named.len() + entry_result;
+        let result_has_tangent = tangents > own + named.len() + entry_result;
         Ok(Problem {
             module,
             function,
+            own,
             named,
             base,
             entries,
@@ -127,6 +140,7 @@ impl<'a> Problem<'a> {
             record: None,
             gradients: Vec::new(),
             rolled_back: positions(&request.rolled_back),
+            has_wide_adjoints: request.wide_adjoints,
         })
     }
 
@@ -153,6 +167,11 @@ impl<'a> Problem<'a> {
         outputs.chain(self.results.iter().map(|(_, name)| &**name)).collect()
     }
 
+    /// The buffers of variables.
+    fn variables(&self) -> Vec<usize> {
+        (self.own..self.function.params.len()).collect()
+    }
+
     fn at(&self, point: &[f64]) -> Memory {
         let mut memory = self.base.clone();
         for (entry, value) in self.entries.iter().zip(point) {
@@ -164,11 +183,11 @@ impl<'a> Problem<'a> {
     /// The user's function at a point.
     pub(crate) fn primal(&self, point: &[f64]) -> Evaluation {
         let mut memory = self.at(point);
-        let mut args: Vec<usize> = (0..self.function.params.len()).collect();
+        let mut args: Vec<usize> = (0..self.own).collect();
         if self.function.result != Type::Void {
             args.push(memory.zero(self.module, &self.function.result));
         }
-        Evaluation { variant: Variant::Primal, memory, args }
+        Evaluation { variant: Variant::Primal, memory, args, variables: self.variables() }
     }
 
     /// The pushforward at a point along a direction.
@@ -206,16 +225,18 @@ impl<'a> Problem<'a> {
 
     fn with_shadows(&self, variant: Variant, point: &[f64], shadow: &[f64]) -> Evaluation {
         let mut memory = self.at(point);
-        let mut args: Vec<usize> = (0..self.function.params.len()).collect();
+        let mut args: Vec<usize> = (0..self.own).collect();
         for named in &self.named {
             let mut float = |buffer: usize, index: usize| {
                 let is_it = |entry: &Entry| entry.buffer == buffer && entry.index == index;
                 self.entries.iter().position(is_it).map_or(0.0, |position| shadow[position])
             };
             args.push(memory.buffers.len());
-            memory.shadow(*named, &mut float);
+            let is_wide = self.has_wide_adjoints && variant != Variant::Forward;
+            let ty = |ty: &Type| if is_wide { widened(self.module, ty) } else { ty.clone() };
+            memory.shadow(*named, &ty, &mut float);
         }
-        Evaluation { variant, memory, args }
+        Evaluation { variant, memory, args, variables: self.variables() }
     }
 
     fn add_result(&self, evaluation: &mut Evaluation) {
@@ -223,6 +244,24 @@ impl<'a> Problem<'a> {
             let result = evaluation.memory.zero(self.module, &self.function.result);
             evaluation.args.push(result);
         }
+    }
+
+    /// The shortest floating type that the function or what it calls computes with.
+    pub(crate) fn shortest_kind(&self) -> FloatKind {
+        fn shortest(ty: &Type) -> Option<FloatKind> {
+            match ty {
+                Type::Float(kind) => Some(*kind),
+                Type::Pointer(pointer) => shortest(&pointer.pointee),
+                Type::Array(element, _) => shortest(element),
+                Type::Void | Type::Bool | Type::Int(_) | Type::Record(_) | Type::Opaque(_) => None,
+            }
+        }
+        let fields = self.module.records.iter().flat_map(|record| record.fields.iter().map(|field| &field.ty));
+        let locals = self.module.functions.iter().flat_map(|function| function.locals.iter().map(|local| &local.ty));
+        let kinds: Vec<FloatKind> = fields.chain(locals).filter_map(shortest).collect();
+        // That of `__nv_bfloat16` has fewer digits than that of `__half`.
+        let order = [FloatKind::BFloat, FloatKind::Half, FloatKind::Float];
+        order.into_iter().find(|kind| kinds.contains(kind)).unwrap_or(FloatKind::Double)
     }
 
     /// What the function computed, by whichever call.
@@ -276,7 +315,27 @@ impl<'a> Problem<'a> {
     }
 }
 
-fn entries(module: &Module, function: &Function, base: &Memory, named: &[usize]) -> Result<Vec<Entry>> {
+/// The type of an adjoint that is `float` for half precision.
+fn widened(module: &Module, ty: &Type) -> Type {
+    let is_half = |ty: &Type| *ty != ty.at_least_single();
+    match ty {
+        Type::Record(id) if module.records[*id].is_builtin => match module.records[*id].fields.as_slice() {
+            // As `float2` lies in memory.
+            [x, y] if is_half(&x.ty) && is_half(&y.ty) => Type::Array(Box::new(Type::FLOAT), 2),
+            _ => ty.clone(),
+        },
+        Type::Array(element, length) => Type::Array(Box::new(widened(module, element)), *length),
+        Type::Record(_)
+        | Type::Void
+        | Type::Bool
+        | Type::Int(_)
+        | Type::Float(_)
+        | Type::Pointer(_)
+        | Type::Opaque(_) => ty.at_least_single(),
+    }
+}
+
+fn entries(module: &Module, function: &Function, base: &Memory, named: &[usize]) -> Vec<Entry> {
     let mut entries = Vec::new();
     for param in named {
         let local = &function.locals[function.params[*param]];
@@ -286,9 +345,6 @@ fn entries(module: &Module, function: &Function, base: &Memory, named: &[usize])
             for (index, value) in base.buffers[buffer].values.iter().enumerate() {
                 let leaf = &leaves[index % leaves.len()];
                 let Value::Float(_) = value else { continue };
-                if let Scalar::Float(FloatKind::Half | FloatKind::BFloat) = leaf.scalar {
-                    bail!("`{}` has numbers of half precision, which are not checked yet", local.name);
-                }
                 let element = index / leaves.len();
                 let name = match (is_own, local.ty.is_pointer()) {
                     (true, false) => format!("{}{}", local.name, leaf.path),
@@ -300,5 +356,5 @@ fn entries(module: &Module, function: &Function, base: &Memory, named: &[usize])
             }
         }
     }
-    Ok(entries)
+    entries
 }

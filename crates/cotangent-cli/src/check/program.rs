@@ -52,11 +52,12 @@ pub(crate) struct Launch {
     pub(crate) shared: u64,
 }
 
-/// One call: the memory before it, and the buffers that are arguments.
+/// One call: the memory before it, the buffers that are arguments, and those of the variables that are named.
 pub(crate) struct Evaluation {
     pub(crate) variant: Variant,
     pub(crate) memory: Memory,
     pub(crate) args: Vec<usize>,
+    pub(crate) variables: Vec<usize>,
 }
 
 /// The texts of a program.
@@ -72,6 +73,8 @@ pub(crate) struct Differentiated<'a> {
     pub(crate) function: &'a str,
     /// Where it runs.
     pub(crate) space: Space,
+    /// The variables of the device that are named.
+    pub(crate) variables: Vec<String>,
     /// Modules of derivatives; the last function is the entry, a kernel.
     pub(crate) derivatives: Vec<(Variant, &'a Module)>,
 }
@@ -231,8 +234,10 @@ impl Program {
                 bytes.extend((*offset as u64).to_le_bytes());
                 word(&mut bytes, *target);
             }
-            word(&mut bytes, evaluation.args.len());
-            evaluation.args.iter().for_each(|arg| word(&mut bytes, *arg));
+            for list in [&evaluation.args, &evaluation.variables] {
+                word(&mut bytes, list.len());
+                list.iter().for_each(|buffer| word(&mut bytes, *buffer));
+            }
         }
         bytes
     }
@@ -284,7 +289,8 @@ impl Texts<'_> {
             };
             let pointer = function_pointer(function.function);
             let number = case(index, Variant::Primal);
-            cases += &format!("    case {number}: return {how}({pointer}, launch, buffers);\n");
+            let primal = held(&function.variables, "", |_| true);
+            cases += &format!("    case {number}: {{ {primal}return {how}({pointer}, launch, buffers); }}\n");
             // Numbers that must agree to ten digits are computed with more.
             let is_wanted = |variant: Variant| variant != Variant::Unproved || precision == Precision::Widened;
             for (variant, module) in function.derivatives.iter().filter(|(variant, _)| is_wanted(*variant)) {
@@ -296,10 +302,12 @@ impl Texts<'_> {
                 let space = format!("cotangent_derivative_{number}");
                 text += &format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
                 text += &symbols(&module, &space);
-                cases += &format!("    case {number}: {}\n", call(&module, &space));
+                let is_there = |name: &&String| module.globals.iter().any(|global| *global.name == ***name);
+                let held = held(&function.variables, &space, is_there);
+                cases += &format!("    case {number}: {{ {held}{} }}\n", call(&module, &space));
             }
         }
-        text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers) {\n";
+        text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers, Buffer* variables) {\n";
         text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")
     }
 }
@@ -349,6 +357,13 @@ fn call(module: &Module, space: &str) -> String {
         entry.name,
         own.len()
     )
+}
+
+/// Statements that give the variables of the program, or of a namespace in it, what their buffers hold: those that are
+/// there, since a derivative may need no value of one.
+fn held(variables: &[String], space: &str, is_there: impl Fn(&&String) -> bool) -> String {
+    let there = variables.iter().enumerate().filter(|(_, name)| is_there(name));
+    there.map(|(number, name)| format!("Held held_{number}({space}::{name}, variables[{number}]); ")).collect()
 }
 
 /// The kernel that counts the slots of the record.

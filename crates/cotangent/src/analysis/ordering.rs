@@ -83,6 +83,11 @@ pub fn has_barrier(block: &Block) -> bool {
     is_found
 }
 
+/// Whether all threads of a block wait for each other at a statement.
+pub fn is_barrier(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::Barrier { kind, .. } if kind.is_of_block())
+}
+
 /// Whether threads of a block may wait for each other in a statement, or in what it calls.
 pub fn may_meet(module: &Module, stmt: &Stmt) -> bool {
     match &stmt.kind {

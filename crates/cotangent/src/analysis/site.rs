@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 
 use super::affine::Values;
 use super::location::Location;
-use super::ordering::has_barrier;
+use super::ordering::{has_barrier, is_barrier};
 use super::region::Frame;
 use super::root::Root;
 use super::threads::Threads;
 use crate::ir::walk::{Part, stmt_parts};
-use crate::ir::{BarrierKind, BinaryOp, Block, For, Function, Place, Stmt, StmtKind};
+use crate::ir::{BinaryOp, Block, For, Function, Place, Stmt, StmtKind};
 
 /// A plain store or an accumulation.
 #[derive(Debug)]
@@ -195,14 +195,5 @@ impl<'f> Ctx<'f, '_> {
         self.sites.next.push(Vec::new());
         others.iter().for_each(|other| self.sites.next[*other].push(new));
         new
-    }
-}
-
-/// Whether all threads of a block wait for each other at a statement.
-fn is_barrier(stmt: &Stmt) -> bool {
-    let StmtKind::Barrier { kind, .. } = stmt.kind else { return false };
-    match kind {
-        BarrierKind::Block | BarrierKind::BlockCount | BarrierKind::BlockAnd | BarrierKind::BlockOr => true,
-        BarrierKind::Warp | BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => false,
     }
 }

@@ -249,6 +249,16 @@ pub enum BarrierKind {
     FenceSystem,
 }
 
+impl BarrierKind {
+    /// Whether all threads of a block wait for each other at it.
+    pub fn is_of_block(self) -> bool {
+        match self {
+            BarrierKind::Block | BarrierKind::BlockCount | BarrierKind::BlockAnd | BarrierKind::BlockOr => true,
+            BarrierKind::Warp | BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => false,
+        }
+    }
+}
+
 /// Atomic operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AtomicOp {

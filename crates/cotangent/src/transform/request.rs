@@ -1,17 +1,17 @@
 //! What is to be differentiated, from the names that the user gave.
 
-use super::differentiable::differentiable_parameters;
+use super::differentiable::{contains_float, contains_pointer, differentiable_parameters};
 use crate::analysis::uses_memory;
 use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE};
-use crate::ir::{Function, FunctionId, LocalId, Module, Space};
+use crate::ir::{Function, FunctionId, GlobalId, Local, LocalId, Module, Space, Storage, Type};
 
 /// What is to be differentiated, and with respect to what.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
     /// The function.
     pub function: FunctionId,
-    /// The parameters that are named, in the order named; all others are constant.
-    pub wrt: Vec<LocalId>,
+    /// What is named, in the order named; all else is constant.
+    pub wrt: Vec<Named>,
     /// What the derivative may rest on.
     pub analyses: Analyses,
     /// In how many functions reverse mode is written.
@@ -20,6 +20,17 @@ pub struct Request {
     pub rolled_back: Vec<LocalId>,
     /// How many slots the record has for each thread, where the user says so.
     pub record_slots: Option<u32>,
+    /// Whether adjoints of arrays of half precision are `float` in reverse mode.
+    pub wide_adjoints: bool,
+}
+
+/// What a derivative is with respect to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Named {
+    /// A parameter of the function.
+    Parameter(LocalId),
+    /// A variable of the device.
+    Variable(GlobalId),
 }
 
 /// In how many functions reverse mode is written.
@@ -49,6 +60,10 @@ pub enum Analyses {
 impl Request {
     /// The request for these parameters.
     pub fn of(function: FunctionId, wrt: Vec<LocalId>) -> Request {
+        Request::naming(function, wrt.into_iter().map(Named::Parameter).collect())
+    }
+
+    fn naming(function: FunctionId, wrt: Vec<Named>) -> Request {
         Request {
             function,
             wrt,
@@ -56,6 +71,7 @@ impl Request {
             form: Form::Joint,
             rolled_back: Vec::new(),
             record_slots: None,
+            wide_adjoints: false,
         }
     }
 
@@ -97,10 +113,56 @@ impl Request {
         Request { record_slots, ..self }
     }
 
-    /// The request for parameters by name; without names, for all that can be named.
+    /// The same request, with adjoints of arrays of half precision in `float` or in their own type.
     ///
     /// # Errors
-    /// A name that is no parameter's, is given twice, or is of a parameter without a derivative.
+    /// What states the type of adjoints itself: host functions, which allocate as much for adjoints as for values, dynamic
+    /// shared memory likewise, structs with pointers, and rules of the user's.
+    pub fn with_wide_adjoints(self, module: &Module, wide_adjoints: bool) -> Result<Request, Vec<Diagnostic>> {
+        let function = &module.functions[self.function];
+        let leads_to_half = |ty: &Type| ty.pointee().is_some_and(|pointee| *pointee != widest(pointee));
+        let record = module.records.iter().find(|record| record.fields.iter().any(|field| leads_to_half(&field.ty)));
+        let ruled = module
+            .rules
+            .iter()
+            .map(|rule| &module.functions[rule.function])
+            .find(|ruled| ruled.params.iter().any(|param| leads_to_half(&ruled.locals[*param].ty)));
+        let dynamic = module.functions.iter().find_map(|function| {
+            let is_short = |local: &&Local| local.storage == Storage::DynamicShared && local.ty != widest(&local.ty);
+            function.locals.iter().find(is_short)
+        });
+        let found = if !wide_adjoints {
+            None
+        } else if function.space == Space::Host {
+            Some((&function.name, function.span, "is a host function, whose adjoints are as wide as its arrays"))
+        } else if let Some(record) = record {
+            Some((
+                &record.name,
+                record.span,
+                "has pointers to half precision, and the adjoint of a struct has its type",
+            ))
+        } else if let Some(dynamic) = dynamic {
+            let reason = "is dynamic shared memory, whose adjoints take as much again";
+            Some((&dynamic.name, dynamic.span, reason))
+        } else {
+            ruled.map(|ruled| (&ruled.name, ruled.span, "has a rule, which takes adjoints of half precision"))
+        };
+        match found {
+            None => Ok(Request { wide_adjoints, ..self }),
+            Some((name, span, reason)) => {
+                let help = "differentiate a kernel that takes pointers and calls no such function, or leave out \
+                            `--wide-adjoints`";
+                let message = format!("`{name}` {reason}");
+                Err(vec![Diagnostic::new(NOT_DIFFERENTIABLE, span, message, "not with `--wide-adjoints`").help(help)])
+            }
+        }
+    }
+
+    /// The request for parameters, and variables of the device, by name; without names, for all parameters that can be
+    /// named.
+    ///
+    /// # Errors
+    /// A name that is neither's, is given twice, or is of what has no derivative.
     pub fn new(module: &Module, function: FunctionId, names: Option<&[String]>) -> Result<Request, Vec<Diagnostic>> {
         let able = differentiable_parameters(module, function);
         let Some(names) = names else { return Ok(Request::of(function, able)) };
@@ -108,12 +170,21 @@ impl Request {
         let mut wrt = Vec::new();
         let mut found = Vec::new();
         for name in names {
-            let message = match known.params.iter().find(|param| known.local_name(**param) == name) {
+            let param = known.params.iter().find(|param| known.local_name(**param) == name);
+            let named = match param {
+                Some(param) => Some((Named::Parameter(*param), able.contains(param))),
+                None => variable(module, name).map(|id| (Named::Variable(id), can_be_named(module, id))),
+            };
+            let message = match named {
                 None => format!("`{}` has no parameter `{name}`", known.name),
-                Some(param) if wrt.contains(param) => format!("`{name}` is named twice"),
-                Some(param) if !able.contains(param) => format!("`{name}` has no floating value and cannot be named"),
-                Some(param) => {
-                    wrt.push(*param);
+                Some((named, _)) if wrt.contains(&named) => format!("`{name}` is named twice"),
+                Some((Named::Variable(variable), false)) => {
+                    found.push(no_variable(module, variable, name));
+                    continue;
+                }
+                Some((_, false)) => format!("`{name}` has no floating value and cannot be named"),
+                Some((named, true)) => {
+                    wrt.push(named);
                     continue;
                 }
             };
@@ -126,10 +197,56 @@ impl Request {
                 [] => "none".to_owned(),
                 some => some.iter().map(|param| name_of(param)).collect::<Vec<_>>().join(", "),
             };
-            found.push(refused.help(format!("can be named: {}; cannot: {}", list(can), list(cannot))));
+            let variables = module.globals.ids().filter(|id| can_be_named(module, *id));
+            let variables: Vec<&str> = variables.map(|id| &*module.globals[id].name).collect();
+            let others = match variables.as_slice() {
+                [] => String::new(),
+                some => format!("; variables that can be: {}", some.join(", ")),
+            };
+            found.push(refused.help(format!("can be named: {}; cannot: {}{others}", list(can), list(cannot))));
         }
-        if found.is_empty() { Ok(Request::of(function, wrt)) } else { Err(found) }
+        if found.is_empty() { Ok(Request::naming(function, wrt)) } else { Err(found) }
     }
+}
+
+/// The type with its numbers as wide as derivatives are.
+fn widest(ty: &Type) -> Type {
+    match ty {
+        Type::Array(element, length) => Type::Array(Box::new(widest(element)), *length),
+        Type::Pointer(pointer) => Type::pointer(widest(&pointer.pointee)),
+        Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Record(_) | Type::Opaque(_) => {
+            ty.at_least_single()
+        }
+    }
+}
+
+/// The variable outside functions that a name means: its whole name, or the last part of it if no other has that.
+fn variable(module: &Module, name: &str) -> Option<GlobalId> {
+    let name = name.trim_start_matches("::");
+    let globals = || module.globals.entries();
+    if let Some((exact, _)) = globals().find(|(_, variable)| &*variable.name == name) {
+        return Some(exact);
+    }
+    let mut ends = globals().filter(|(_, variable)| variable.name.ends_with(&format!("::{name}")));
+    ends.next().filter(|_| ends.next().is_none()).map(|(id, _)| id)
+}
+
+/// Whether a variable may be named: floats of the device, and nothing that leads elsewhere.
+fn can_be_named(module: &Module, id: GlobalId) -> bool {
+    let variable = &module.globals[id];
+    variable.storage.is_on_device() && contains_float(module, &variable.ty) && !contains_pointer(module, &variable.ty)
+}
+
+fn no_variable(module: &Module, id: GlobalId, name: &str) -> Diagnostic {
+    let variable = &module.globals[id];
+    let message = format!("`{name}` cannot be named");
+    let label = match variable.storage.is_on_device() {
+        true if contains_pointer(module, &variable.ty) => "it holds pointers",
+        true => "it has no floating value",
+        false => "it is no variable of the device",
+    };
+    let help = "name parameters, or `__constant__`, `__device__` or `__managed__` variables of floating numbers";
+    Diagnostic::new(NOT_DIFFERENTIABLE, variable.span, message, label).help(help)
 }
 
 /// Parameters that lead to memory, by name.
@@ -162,9 +279,10 @@ mod tests {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             Request::new(&module, function, Some(&names)).map(|request| request.wrt)
         };
-        assert_eq!(request(&["y", "x"]), Ok(vec![LocalId(2), LocalId(1)]));
+        let params = |params: [u32; 2]| params.map(|param| Named::Parameter(LocalId(param))).to_vec();
+        assert_eq!(request(&["y", "x"]), Ok(params([2, 1])));
         let all = Request::new(&module, function, None).expect("a request");
-        assert_eq!(all.wrt, [LocalId(1), LocalId(2)]);
+        assert_eq!(all.wrt, params([1, 2]));
         let found = request(&["z", "n", "x", "x"]).expect_err("three mistakes");
         let messages: Vec<&str> = found.iter().map(|found| &*found.message).collect();
         assert_eq!(

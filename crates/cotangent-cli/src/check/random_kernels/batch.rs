@@ -9,7 +9,7 @@ use std::sync::Once;
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{Diagnostic, INTERNAL, RECORD_SIZE};
 use cotangent::ir::{Module, Space};
-use cotangent::transform::Request;
+use cotangent::transform::{Lifted, Request, lift};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, Passes, direct_of, read, with_deep_stack};
@@ -49,7 +49,7 @@ impl Outcome {
 /// The derivatives of one kernel.
 struct Derived {
     index: usize,
-    module: Module,
+    lifted: Lifted,
     request: Request,
     forward: Module,
     gradients: Gradients,
@@ -154,7 +154,8 @@ fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
             request = request.clone().with_record_slots(Some(RECORD_SLOTS as u32));
             gradients(&module, &request)
         })?;
-        Ok(Derived { index, module, request, forward, gradients })
+        let lifted = lift(&module, &request)?;
+        Ok(Derived { index, lifted, request, forward, gradients })
     }));
     let refused = |found: Vec<Diagnostic>| match found.first() {
         Some(first) if first.code == INTERNAL => Outcome::Wrong {
@@ -194,6 +195,7 @@ fn build(
     let functions = all.iter().zip(&names).map(|(derived, name)| Differentiated {
         function: name,
         space: Space::Kernel,
+        variables: Vec::new(),
         derivatives: [(Variant::Forward, &derived.forward)].into_iter().chain(derived.gradients.variants()).collect(),
     });
     let texts = Texts { file, direct, functions: functions.collect() };
@@ -231,7 +233,7 @@ fn compared(kernel: &Kernel, derived: &Derived, programs: &[Program], seed: u64)
     let launch = Launch { grid: [kernel.blocks, 1, 1], block: [kernel.threads, 1, 1], shared: 0 };
     let threads = (kernel.blocks * kernel.threads) as usize;
     let specs = values::parse(&kernel.arguments()).map_err(|message| anyhow::anyhow!(message))?;
-    let problem = Problem::new(&derived.module, &derived.request, &derived.forward, &specs, 1, &mut random)?;
+    let problem = Problem::new(&derived.lifted, &derived.request, &derived.forward, &specs, 1, &mut random)?;
     let problem = problem.with_gradients(&derived.gradients, threads);
     let report = match compare(&problem, programs, launch, 1, &mut random) {
         Ok(report) => report,

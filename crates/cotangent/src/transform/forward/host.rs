@@ -1,6 +1,6 @@
 //! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
 
-use super::super::reverse::launch::{needs_twice_the_memory, twice};
+use super::super::launch::shared_bytes;
 use super::{Pushforward, parameter_type};
 use crate::ir::{Block, Expr, ExprKind, Launch, Place, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
@@ -21,8 +21,7 @@ impl Pushforward<'_, '_> {
             }
         }
         let kernel = self.ctx.callee(launch.kernel, &pattern);
-        let has_more = needs_twice_the_memory(&self.ctx.module.functions[kernel]);
-        let shared = if has_more { twice(launch.shared.clone()) } else { launch.shared.clone() };
+        let shared = shared_bytes(&self.ctx.module.functions[kernel], launch.shared.clone());
         let kind = StmtKind::Launch(Box::new(Launch { kernel, is_checked: true, shared, args, ..launch.clone() }));
         out.push(Stmt { kind, ..stmt.clone() });
     }

@@ -24,13 +24,13 @@ use std::collections::{HashMap, HashSet};
 use self::activity::{Activity, Analyses, Pattern};
 use self::helpers::call_helpers;
 use super::differentiable::{carries_float, differentiable_parameters};
+use super::launch::{add_plain_launcher, needs_twice_the_memory};
 use super::locals::zero;
 use super::normalize::results_of_runtime;
 use super::references::fit_references;
-use super::reverse::launch::{add_plain_launcher, needs_twice_the_memory};
+use super::variables::{labels, lift};
 use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
-use crate::index::Id;
 use crate::ir::{
     Block, Function, FunctionId, Local, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Storage, Type, order,
 };
@@ -41,8 +41,9 @@ use crate::source::Span;
 /// # Errors
 /// What on an active path has no derivative, or none yet.
 pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
-    let mut normal = module.clone();
-    normal.functions.iter_mut().for_each(|function| results_of_runtime(module, function));
+    let lifted = lift(module, request)?;
+    let mut normal = lifted.module.clone();
+    normal.functions.iter_mut().for_each(|function| results_of_runtime(&lifted.module, function));
     let module = &normal;
     let mut ctx = Ctx {
         // What is printed states no rules.
@@ -50,13 +51,14 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         primal: module,
         analyses: Analyses::default(),
         versions: HashMap::new(),
-        diagnostics: check(module, request),
+        diagnostics: check(module, request.function, &lifted.wrt),
     };
     if ctx.diagnostics.is_empty() {
-        let activity = ctx.analyses.root(module, request.function, &request.wrt);
-        let root = ctx.version(request.function, activity, &request.wrt);
+        let activity = ctx.analyses.root(module, request.function, &lifted.wrt);
+        let root = ctx.version(request.function, activity, &lifted.wrt);
         if ctx.diagnostics.is_empty() {
             call_helpers(&mut ctx.module, root);
+            lifted.restore(&mut ctx.module);
             let mut roots = vec![root];
             let made = &ctx.module.functions[root];
             if made.space == Space::Kernel && needs_twice_the_memory(made) {
@@ -72,15 +74,15 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             true
         }
     });
-    Err(ctx.diagnostics)
+    Err(lifted.said(ctx.diagnostics))
 }
 
 /// Named parameters must be able to carry derivatives.
-fn check(module: &Module, request: &Request) -> Vec<Diagnostic> {
-    let function = &module.functions[request.function];
-    let known = differentiable_parameters(module, request.function);
+fn check(module: &Module, id: FunctionId, wrt: &[LocalId]) -> Vec<Diagnostic> {
+    let function = &module.functions[id];
+    let known = differentiable_parameters(module, id);
     let mut found = Vec::new();
-    for param in request.wrt.iter().filter(|param| !known.contains(param)) {
+    for param in wrt.iter().filter(|param| !known.contains(param)) {
         let local = &function.locals[*param];
         let message = format!("`{}` has no floating value and cannot be named", local.name);
         let names: Vec<&str> = known.iter().map(|param| function.local_name(*param)).collect();
@@ -88,7 +90,7 @@ fn check(module: &Module, request: &Request) -> Vec<Diagnostic> {
         let refused = Diagnostic::new(diagnostic::NOT_DIFFERENTIABLE, local.span, message, "this parameter");
         found.push(refused.help(format!("parameters of `{}` that can be named: {can}", function.name)));
     }
-    if request.wrt.is_empty() {
+    if wrt.is_empty() {
         let message = format!("`{}` has no parameter to differentiate with respect to", function.name);
         let refused = Diagnostic::new(diagnostic::NOT_DIFFERENTIABLE, function.span, message, "this function");
         found.push(refused.help("parameters that are floats, or contain or point to floats, can be named"));
@@ -191,12 +193,9 @@ impl<'m> Ctx<'m> {
     fn name(&mut self, id: FunctionId, active: &[LocalId]) -> Name {
         let function = &self.primal.functions[id];
         let mut name = format!("{}_pushforward", function.name);
-        let mut positions: Vec<usize> = active.iter().map(|param| param.index()).collect();
-        positions.sort_unstable();
-        let all: Vec<usize> = differentiable_parameters(self.primal, id).iter().map(|param| param.index()).collect();
-        if positions != all {
-            positions.iter().for_each(|position| name += &format!("_{position}"));
-        }
+        let mut active = active.to_vec();
+        active.sort_unstable();
+        labels(self.primal, function, &active).iter().for_each(|label| name += &format!("_{label}"));
         if self.primal.functions.iter().any(|other| *other.name == *name)
             || self.primal.globals.iter().any(|other| *other.name == *name)
             || self.primal.records.iter().any(|other| *other.name == *name)
@@ -221,6 +220,8 @@ impl<'m> Ctx<'m> {
             let constant = &conflict.constant;
             let span = if conflict.span.is_none() { function.span } else { conflict.span };
             let is_param = function.params.iter().any(|param| function.locals[*param].name == *constant);
+            let is_variable =
+                self.primal.globals.iter().any(|other| other.name == *constant && other.storage.is_on_device());
             let refused = match conflict.named {
                 Some(named) => Diagnostic::new(
                     diagnostic::MIXED_POINTER,
@@ -237,7 +238,7 @@ impl<'m> Ctx<'m> {
                     format!("an active value is stored to `{constant}`, which is constant"),
                     "the derivative would be lost here",
                 )
-                .help(if is_param {
+                .help(if is_param || is_variable {
                     format!("name `{constant}` too")
                 } else {
                     format!("make `{constant}` a parameter and name it")

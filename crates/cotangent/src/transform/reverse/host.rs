@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use super::super::launch::{self, Slots};
 use super::super::locals::{assign, declare, without_spans};
 use super::Derived;
 use super::aggregates::Scratch;
 use super::function::{Ctx, Pair};
-use super::launch::{self, Slots};
 use crate::analysis::{Base, Object, carries_floats, effects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
 use crate::ir::walk;
@@ -283,8 +283,8 @@ impl Ctx<'_> {
             args.push(self.adjoint_on_device(arg, initial, &stream, out, &mut after));
         }
         args.extend(record.iter().map(|record| Expr::load(record.clone())));
-        let has_more = launch::needs_twice_the_memory(&self.pullbacks.output.functions[derived.function]);
-        let shared = if has_more { launch::twice(launch.shared.clone()) } else { launch.shared.clone() };
+        let kernel = &self.pullbacks.output.functions[derived.function];
+        let shared = launch::shared_bytes(kernel, launch.shared.clone());
         let reverse = Launch { kernel: derived.function, is_checked: true, shared, args, ..launch.clone() };
         out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
         out.push(call_of("cotangent::check_launch", Vec::new()));

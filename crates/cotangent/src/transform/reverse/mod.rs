@@ -12,7 +12,6 @@ mod calls;
 mod expr;
 mod function;
 mod host;
-pub(in crate::transform) mod launch;
 mod loops;
 mod order_free;
 mod record;
@@ -39,9 +38,11 @@ use super::normalize::{
 };
 use super::privatize::privatize;
 use super::references::references_to_pointers;
+use super::shadow::Widening;
 use super::signatures::check_rules;
 use super::simplify::simplify;
-use super::{Analyses, Form, Request};
+use super::variables::lift;
+use super::{Analyses, Form, Request, launch};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, order};
 
@@ -50,10 +51,12 @@ use write::{SlotCount, Written};
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
     check_rules(module)?;
-    let mut module = module.clone();
+    let lifted = lift(module, request)?;
+    let mut module = lifted.module.clone();
     if module.functions[request.function].space == Space::Host {
         launch::dim3(&mut module);
     }
+    let widening = Widening::new(&mut module, request.wide_adjoints);
     let module = &module;
     // What is printed states no rules: the derivative calls what they name.
     let program = Module { rules: Vec::new(), ..module.clone() };
@@ -64,16 +67,17 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             output: program.clone(),
             analyses: request.analyses,
             record_slots: request.record_slots,
+            widening: widening.clone(),
             ..Pullbacks::default()
         };
-        let wrt = request.wrt.clone();
+        let wrt = lifted.wrt.clone();
         let kind = match &request.form {
             Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
             Form::Split { saved } => Kind::Split { wrt, saved: saved.clone() },
         };
         let derived = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
-            let Derived { function, augmented, slots, .. } = derived?;
+            let Derived { function, augmented, slots, .. } = derived.map_err(|found| lifted.said(found))?;
             let mut roots: Vec<FunctionId> = augmented.into_iter().chain([function]).collect();
             if let Some(slots) = slots {
                 // The size of the record is that of the function which fills it; what launches the gradient needs all.
@@ -89,6 +93,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             if slots.is_none() || matches!(request.form, Form::Split { .. }) {
                 roots.extend(pullbacks.launcher_of(function));
             }
+            lifted.restore(&mut pullbacks.output);
             return Ok(order::needed_by(&pullbacks.output, &roots));
         }
         // A pullback that records is part of its caller instead, which has the record.
@@ -165,6 +170,8 @@ pub(super) struct Pullbacks {
     analyses: Analyses,
     /// How many slots the record has for each thread, where the user says so.
     record_slots: Option<u32>,
+    /// Which adjoints are wider than what they are the adjoints of.
+    widening: Widening,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
     /// The split forms of kernels that host functions launch, by the parameters that are active and those that are saved.
     launched: HashMap<(FunctionId, Vec<LocalId>, Vec<LocalId>), Derived>,

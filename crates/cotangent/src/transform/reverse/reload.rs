@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::super::locals::same_place;
+use super::super::normalize::own_variable;
 use super::function::Ctx;
 use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
@@ -158,7 +159,11 @@ impl Ctx<'_> {
     }
 
     fn is_constant_load(&self, place: &Place, body: &Body<'_>) -> bool {
-        let PlaceKind::Local(local) = place.kind else { return self.is_own_or_intact(place) };
+        let Some(local) = own_variable(place) else {
+            // Memory that nobody writes; the address is looked at by itself.
+            let is_intact = |object: &Object| object.as_local().is_none() && !self.is_volatile(object);
+            return self.objects.of_place(place).iter().all(is_intact);
+        };
         let object = Object::local(local);
         if body.declared.contains(&local) || self.frames.iter().any(|frame| frame.declared.contains(&local)) {
             // A counter of a loop inside, or a variable that gets the same value each time.

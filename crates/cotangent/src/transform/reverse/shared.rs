@@ -4,13 +4,14 @@
 //! A barrier is its own reverse: what other threads read after it in the forward sweep, they have added to before it in
 //! the reverse sweep.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::super::accumulate::AdjointParam;
 use super::super::locals::{assign, declare};
 use super::super::shadow::{behind_dynamic, half_of_dynamic, shadow_name, shadow_type};
 use super::function::{Ctx, Pair};
 use crate::analysis::Object;
+use crate::analysis::ordering::is_barrier;
 use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
 use crate::ir::walk;
 use crate::ir::{
@@ -25,8 +26,8 @@ impl Ctx<'_> {
     }
 
     /// The variables that statements declare for themselves: shared memory is the block's.
-    pub(super) fn declared_in(&self, block: &[Stmt]) -> std::collections::HashSet<LocalId> {
-        let mut declared = std::collections::HashSet::new();
+    pub(super) fn declared_in(&self, block: &[Stmt]) -> HashSet<LocalId> {
+        let mut declared = HashSet::new();
         walk::each_stmt(block, &mut |stmt| declared.extend(walk::declared_local(stmt)));
         declared.retain(|local| !self.is_shared(*local));
         declared
@@ -164,15 +165,6 @@ impl Ctx<'_> {
             }
         });
         found
-    }
-}
-
-/// Whether all threads of the block wait for each other at a statement.
-fn is_barrier(stmt: &Stmt) -> bool {
-    let StmtKind::Barrier { kind, .. } = stmt.kind else { return false };
-    match kind {
-        BarrierKind::Block | BarrierKind::BlockCount | BarrierKind::BlockAnd | BarrierKind::BlockOr => true,
-        BarrierKind::Warp | BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => false,
     }
 }
 

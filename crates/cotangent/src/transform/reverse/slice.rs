@@ -13,7 +13,7 @@ use super::function::{Ctx, Frame};
 use crate::analysis::{self, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, Part};
-use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{BarrierKind, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
 use crate::source::Span;
 
 /// One iteration taken apart.
@@ -148,8 +148,15 @@ impl Ctx<'_> {
                 let can_repeat = args.iter().all(|arg| self.can_repeat(arg) && self.can_reach_again(arg));
                 self.slice_effect(stmt, into, args, can_repeat, needed, depth, out)
             }
-            StmtKind::Barrier { into: Some(into), .. }
-            | StmtKind::Atomic { into: Some(into), .. }
+            StmtKind::Barrier { into: Some(into), .. } => {
+                // What it counted is recorded; if threads must meet there again, that is all they do.
+                if self.is_filled_again(needed, depth) {
+                    let kind = StmtKind::Barrier { kind: BarrierKind::Block, argument: None, into: None };
+                    out.slice.push(Stmt::new(kind).at(stmt.span));
+                }
+                self.slice_effect(stmt, into, &[], false, needed, depth, out)
+            }
+            StmtKind::Atomic { into: Some(into), .. }
             | StmtKind::Collective { into: Some(into), .. }
             | StmtKind::Opaque { into: Some(into), .. }
             | StmtKind::Runtime { into: Some(into), .. } => {
@@ -158,8 +165,7 @@ impl Ctx<'_> {
             // What fills shared memory again does so between the same barriers.
             StmtKind::Barrier { into: None, .. } => {
                 out.forward.push(stmt.clone());
-                let is_filled = |frame: &Frame| !frame.reloaded.is_disjoint(needed);
-                if depth == Depth::Iteration && self.frames.last().is_some_and(is_filled) {
+                if self.is_filled_again(needed, depth) {
                     out.slice.push(stmt.clone());
                 }
                 Some(())
@@ -181,6 +187,12 @@ impl Ctx<'_> {
                 Some(())
             }
         }
+    }
+
+    /// Whether the reverse iteration begins by filling shared memory that is needed.
+    fn is_filled_again(&self, needed: &Needed, depth: Depth) -> bool {
+        let is_filled = |frame: &Frame| !frame.reloaded.is_disjoint(needed);
+        depth == Depth::Iteration && self.frames.last().is_some_and(is_filled)
     }
 
     /// Records what a variable begins with: the variable itself, or a copy if it changes before the iteration ends.

@@ -7,6 +7,7 @@
 mod expr;
 mod function;
 mod stmt;
+mod together;
 
 use super::super::random::Random;
 use super::tree::{Kernel, Kind, Node, Param, Part};
@@ -133,6 +134,8 @@ struct Ctx {
     in_switch: bool,
     result: Option<Shape>,
     in_kernel: bool,
+    /// Whether the threads of a block may work together: then none of them returns early.
+    is_together: bool,
     block: u32,
     depth: usize,
     /// How many more statements there can be.
@@ -158,6 +161,7 @@ impl Ctx {
             in_switch: false,
             result: None,
             in_kernel: false,
+            is_together: false,
             block: 0,
             depth: 0,
             statements: 0,
@@ -230,11 +234,14 @@ impl Ctx {
     }
 
     fn kernel(mut self) -> Kernel {
-        let (blocks, threads) = [(1, 6), (2, 4), (3, 2)][self.below(3)];
+        self.is_together = self.chance(40);
+        // Groups of threads that exchange are whole.
+        let (blocks, threads) =
+            if self.is_together { [(1, 8), (2, 4)][self.below(2)] } else { [(1, 6), (2, 4), (3, 2)][self.below(3)] };
         let count = (blocks * threads) as usize;
         let mut params = Vec::new();
         let per_thread = 1 + self.below(3);
-        let is_strided = self.chance(25);
+        let is_strided = !self.is_together && self.chance(25);
         let items = if is_strided { count + self.below(count + 1) } else { count };
         let out_type = self.float();
         let out = self.name();
@@ -246,7 +253,7 @@ impl Ctx {
         self.kernel_inputs(&mut params);
         let limit = self.name();
         // Some threads may have nothing to do.
-        let limited = if is_strided { items } else { items - self.below(3) };
+        let limited = if is_strided || self.is_together { items } else { items - self.below(3) };
         params.push(Param { ty: "int".to_owned(), name: limit.clone(), argument: limited.to_string() });
         self.declare(&limit, Shape::Int(64), false);
 

@@ -19,7 +19,11 @@ impl Ctx {
         self.block = self.next_id;
         let mut parts = Vec::new();
         while self.statements > 0 {
-            self.statement(&mut parts);
+            if self.in_kernel && self.is_together && self.chance(35) {
+                self.together(&mut parts);
+            } else {
+                self.statement(&mut parts);
+            }
         }
         if self.in_kernel {
             for _ in 0..1 + self.below(3) {
@@ -33,7 +37,7 @@ impl Ctx {
         Node { id: self.block, kind: Kind::Block, parts }
     }
 
-    fn push(&mut self, parts: &mut Vec<Part>, kind: Kind, own: Vec<Part>) {
+    pub(super) fn push(&mut self, parts: &mut Vec<Part>, kind: Kind, own: Vec<Part>) {
         let node = self.node(kind, own);
         parts.push(Part::Node(node));
     }
@@ -142,7 +146,7 @@ impl Ctx {
         Node { id, kind: Kind::Block, parts }
     }
 
-    fn statement(&mut self, parts: &mut Vec<Part>) {
+    pub(super) fn statement(&mut self, parts: &mut Vec<Part>) {
         self.statements = self.statements.saturating_sub(1);
         match self.below(44) {
             0..=3 => self.declare_scalar(parts),
@@ -184,7 +188,7 @@ impl Ctx {
         self.declare(&name, Shape::Scalar(float), true);
     }
 
-    fn assign(&mut self, parts: &mut Vec<Part>) {
+    pub(super) fn assign(&mut self, parts: &mut Vec<Part>) {
         let variable = self.pick(|it| it.is_mutable && !matches!(it.shape, Shape::Int(_)));
         let place = variable.and_then(|variable| self.place_in(&variable));
         let Some((mut own, _)) = place else { return self.store(parts) };
@@ -405,7 +409,7 @@ impl Ctx {
         let what = match self.below(4) {
             0 | 1 if self.in_loop && !self.in_switch && self.depth > 0 => vec![text("break;")],
             2 if self.in_loop => vec![text("continue;")],
-            _ if self.depth > 0 || self.chance(40) => self.returned(),
+            _ if (self.depth > 0 || self.chance(40)) && !(self.in_kernel && self.is_together) => self.returned(),
             _ => return self.assign(parts),
         };
         let mut own = vec![text("if ("), Part::Node(condition), text(") ")];

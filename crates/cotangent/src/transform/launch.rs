@@ -43,14 +43,18 @@ pub(super) fn add_bytes(module: &mut Module, kernel: FunctionId, primal_params: 
 }
 
 /// Whether a kernel has adjoints behind its dynamic shared memory: then it is launched with twice as much.
-pub(in crate::transform) fn needs_twice_the_memory(kernel: &Function) -> bool {
+pub(super) fn needs_twice_the_memory(kernel: &Function) -> bool {
     let mut asks = false;
     walk::each_expr(&kernel.body, &mut |expr| asks |= expr.kind == ExprKind::Builtin(Builtin::DynamicSharedBytes));
     asks
 }
 
-/// The bytes of dynamic shared memory that such a kernel is launched with: each half a multiple of 16.
-pub(in crate::transform) fn twice(shared: Option<Expr>) -> Option<Expr> {
+/// The bytes of dynamic shared memory that a derivative is launched with, given those of its primal: twice as many for
+/// such a kernel, each half a multiple of 16.
+pub(super) fn shared_bytes(kernel: &Function, shared: Option<Expr>) -> Option<Expr> {
+    if !needs_twice_the_memory(kernel) {
+        return shared;
+    }
     let rounded = Expr::binary(BinaryOp::Add, shared?, size(15));
     let units = Expr::binary(BinaryOp::Divide, rounded, size(16));
     Some(Expr::binary(BinaryOp::Multiply, units, size(32)))
@@ -58,13 +62,13 @@ pub(in crate::transform) fn twice(shared: Option<Expr>) -> Option<Expr> {
 
 /// Appends `NAME_launch(grid, block, shared, stream, arguments…)` for a kernel that is launched with more dynamic shared
 /// memory than its primal.
-pub(in crate::transform) fn add_plain_launcher(module: &mut Module, kernel: FunctionId) -> FunctionId {
+pub(super) fn add_plain_launcher(module: &mut Module, kernel: FunctionId) -> FunctionId {
     let dim3 = dim3(module);
     let gradient = module.functions[kernel].clone();
     let mut builder = FunctionBuilder::new(module, &format!("{}_launch", gradient.name), Space::Host, Type::Void);
     let launch = Configuration::params(&mut builder, dim3);
     let args = own_params(&mut builder, &gradient, gradient.params.len());
-    builder.push(launch.of(kernel, needs_twice_the_memory(&gradient), args));
+    builder.push(launch.of(kernel, shared_bytes(&gradient, launch.shared()), args));
     let function = builder.finish();
     module.functions.push(function)
 }
@@ -97,14 +101,14 @@ pub(super) fn add_launcher(
     if let Slots::Stated(given) = slots {
         let needed = zeroed_counter(&mut builder, "_needed", &stream);
         args.push(Expr::load(needed.clone()));
-        builder.push(launch.of(kernel, needs_twice_the_memory(&gradient), args));
+        builder.push(launch.of(kernel, shared_bytes(&gradient, launch.shared()), args));
         let (text, given) = (builder.declare("_most", Type::UINT, Some(uint(0))), uint(i128::from(given)));
         runtime(&mut builder, FETCH, vec![Expr::address_of(text.clone()), Expr::load(needed.clone()), stream.clone()]);
         runtime(&mut builder, RELEASE, vec![Expr::load(needed), stream.clone()]);
         runtime(&mut builder, RELEASE, vec![Expr::load(record), stream]);
         runtime(&mut builder, REQUIRE_SLOTS, vec![Expr::load(text), given]);
     } else {
-        builder.push(launch.of(kernel, needs_twice_the_memory(&gradient), args));
+        builder.push(launch.of(kernel, shared_bytes(&gradient, launch.shared()), args));
         runtime(&mut builder, RELEASE, vec![Expr::load(record), stream]);
     }
     let function = builder.finish();
@@ -139,18 +143,21 @@ impl Configuration {
         }
     }
 
+    fn shared(&self) -> Option<Expr> {
+        Some(Expr::load(self.shared.clone()))
+    }
+
     fn extents(&self, place: &Place) -> [Expr; 3] {
         [0, 1, 2].map(|axis| Expr::load(place.clone().field(axis, Type::UINT)))
     }
 
-    fn of(&self, kernel: FunctionId, has_more: bool, args: Vec<Expr>) -> StmtKind {
-        let shared = Some(Expr::load(self.shared.clone()));
+    fn of(&self, kernel: FunctionId, shared: Option<Expr>, args: Vec<Expr>) -> StmtKind {
         StmtKind::Launch(Box::new(Launch {
             kernel,
             is_checked: true,
             grid: self.extents(&self.grid),
             block: self.extents(&self.block),
-            shared: if has_more { twice(shared) } else { shared },
+            shared,
             stream: Some(Expr::load(self.stream.clone())),
             args,
         }))
@@ -179,7 +186,7 @@ fn counted(
     let stream = Expr::load(launch.stream.clone());
     let counter = zeroed_counter(builder, "_counter", &stream);
     args.push(Expr::load(counter.clone()));
-    builder.push(launch.of(counting, false, args));
+    builder.push(launch.of(counting, launch.shared(), args));
     let slots = builder.declare("_slots", Type::UINT, Some(uint(0)));
     runtime(builder, FETCH, vec![Expr::address_of(slots.clone()), Expr::load(counter.clone()), stream.clone()]);
     runtime(builder, RELEASE, vec![Expr::load(counter), stream]);
