@@ -10,6 +10,7 @@
 #[cfg(test)]
 pub(crate) mod faulty;
 mod file;
+mod queue;
 mod seal;
 mod threads;
 mod transfers;

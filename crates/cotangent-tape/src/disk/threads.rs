@@ -1,15 +1,15 @@
 //! The engine for systems that allow no io_uring: a few threads, shared by the lanes of a tape, which block in the system
 //! on their behalf.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use super::queue::Queue;
 use super::{Direction, Engine, Transfer, file};
 use crate::sanitizer;
 
@@ -20,22 +20,10 @@ type Ended = (Transfer, io::Result<usize>);
 
 /// The threads of a tape. They start with the first lane that spills, and end with the last user.
 pub(crate) struct Workers {
-    queue: Arc<Queue>,
+    queue: Arc<Queue<Job>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// A forked child has none of the threads.
     process: u32,
-}
-
-#[derive(Default)]
-struct Queue {
-    state: Mutex<QueueState>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct QueueState {
-    jobs: VecDeque<Job>,
-    is_closed: bool,
 }
 
 struct Job {
@@ -46,7 +34,7 @@ struct Job {
 
 impl Workers {
     pub(crate) fn new() -> Self {
-        Self { queue: Arc::default(), threads: Mutex::default(), process: std::process::id() }
+        Self { queue: Arc::new(Queue::new()), threads: Mutex::default(), process: std::process::id() }
     }
 
     fn start(&self) -> io::Result<()> {
@@ -66,7 +54,7 @@ impl Drop for Workers {
         if self.process != std::process::id() {
             return;
         }
-        self.queue.change(|state| state.is_closed = true);
+        self.queue.close();
         for thread in threads {
             // A worker catches what it panics with.
             let _ = thread.join();
@@ -74,35 +62,7 @@ impl Drop for Workers {
     }
 }
 
-impl Queue {
-    fn change(&self, action: impl FnOnce(&mut QueueState)) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        sanitizer::received(self);
-        action(&mut state);
-        sanitizer::given(self);
-        self.changed.notify_one();
-        if state.is_closed {
-            self.changed.notify_all();
-        }
-    }
-
-    fn next(&self) -> Option<Job> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            sanitizer::received(self);
-            if let Some(job) = state.jobs.pop_front() {
-                sanitizer::given(self);
-                return Some(job);
-            }
-            if state.is_closed {
-                return None;
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-fn work(queue: &Queue) {
+fn work(queue: &Queue<Job>) {
     while let Some(mut job) = queue.next() {
         let result = catch_unwind(AssertUnwindSafe(|| call(&job.file, &mut job.transfer)));
         let result = result.unwrap_or_else(|_| Err(io::Error::from_raw_os_error(libc::EIO)));
@@ -151,7 +111,7 @@ impl Engine for Threads {
     fn start(&mut self, transfer: Transfer) {
         self.under_way += 1;
         let job = Job { transfer, file: Arc::clone(&self.file), reply: self.reply.clone() };
-        self.workers.queue.change(|state| state.jobs.push_back(job));
+        self.workers.queue.push(job);
     }
 
     fn finish(&mut self, wait: bool) -> Option<Ended> {
