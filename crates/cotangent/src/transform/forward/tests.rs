@@ -348,7 +348,7 @@ fn what_has_no_derivative_is_refused_with_a_way_out() {
         "x",
         expect![[r#"
         C0202: an active value is stored to `total`, which is constant
-          help: make `total` a parameter and name it
+          help: name `total` too
     "#]],
     );
 }
