@@ -153,6 +153,10 @@ pub(crate) struct Differentiated {
     /// Slots of the record for each thread, for kernels whose need cannot be counted before the launch
     #[arg(long, value_name = "N")]
     pub(crate) record_slots: Option<u32>,
+
+    /// Adjoints of `__half` and `__nv_bfloat16` arrays as `float`, in reverse mode, instead of in the arrays' own type
+    #[arg(long)]
+    pub(crate) wide_adjoints: bool,
 }
 
 impl Differentiated {

@@ -42,6 +42,7 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         split: saved.as_deref(),
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
+        wide_adjoints: options.what.wide_adjoints,
     };
     let what = format!("Reading {}", file.display());
     let text = terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode, options.extent()))?;

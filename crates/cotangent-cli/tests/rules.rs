@@ -123,12 +123,12 @@ fn conventions_are_as_promised() {
     }
 }
 
-/// All names with derivatives, in the precisions that they take. `__hadd` is one only of short types.
+/// All names with derivatives, in the precisions that they take. Names for half precision share the formulas of others.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for name in math_functions().into_iter().filter(|name| name != "__hadd") {
+    for name in math_functions() {
         let rule = derivative(&name).unwrap();
-        if rule.parameters().is_empty() {
+        if rule.parameters().is_empty() || rule.is_half() {
             continue;
         }
         if !rule.is_single() {

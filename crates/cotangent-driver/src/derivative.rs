@@ -29,12 +29,14 @@ pub struct Wanted<'a> {
     pub rolled_back: &'a [String],
     /// How many slots the record has for each thread, if not as many as are counted.
     pub record_slots: Option<u32>,
+    /// Whether adjoints of arrays of half precision are `float`.
+    pub wide_adjoints: bool,
 }
 
 impl<'a> Wanted<'a> {
     /// A derivative in one function.
     pub fn new(function: &'a str, wrt: Option<&'a [String]>) -> Wanted<'a> {
-        Wanted { function, wrt, split: None, rolled_back: &[], record_slots: None }
+        Wanted { function, wrt, split: None, rolled_back: &[], record_slots: None, wide_adjoints: false }
     }
 }
 
@@ -101,6 +103,7 @@ fn lowered_beside(
         None => request,
     };
     let request = request.rolled_back(&module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
+    let request = request.with_wide_adjoints(&module, wanted.wide_adjoints)?;
     Ok((module, request, provided))
 }
 

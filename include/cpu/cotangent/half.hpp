@@ -5,6 +5,9 @@
 // A value is its 16 bits. Arithmetic is done in float and rounded: for + - * /
 // and the square root, float has more than twice the bits, so that rounding
 // twice is rounding once. Fused multiply-add goes through double, to odd.
+//
+// `cotangent check` widens programs: there `float` is a macro for double when
+// this is read, COTANGENT_WIDE_HALF is defined, and a value is a double.
 #pragma once
 
 #include <type_traits>
@@ -16,21 +19,28 @@
 struct __half;
 struct __nv_bfloat16;
 
+#ifdef COTANGENT_WIDE_HALF
+#define COTANGENT_HALF_OF_FLOAT(scalar)
+#else
+#define COTANGENT_HALF_OF_FLOAT(scalar) \
+  scalar(float value) : __x(rounded(value)) {}
+#endif
+
 #define COTANGENT_HALF_CLASS(scalar, pair, raw, other, format)                                      \
-  struct __align__(2) raw {                                                                         \
-    unsigned short x;                                                                               \
+  struct raw {                                                                                      \
+    ::cotangent::math::format::Bits x;                                                              \
   };                                                                                                \
-  struct __align__(4) pair##_raw {                                                                  \
-    unsigned short x, y;                                                                            \
+  struct __align__(2 * sizeof(raw)) pair##_raw {                                                    \
+    ::cotangent::math::format::Bits x, y;                                                           \
   };                                                                                                \
-  struct __align__(2) scalar {                                                                      \
+  struct __align__(sizeof(raw)) scalar {                                                            \
     using Format = ::cotangent::math::format;                                                       \
     scalar() = default;                                                                             \
     scalar(const raw& bits) : __x(bits.x) {}                                                        \
     template <class T, class = typename std::enable_if<std::is_same<T, other>::value>::type>        \
     explicit scalar(const T& value) : __x(rounded(static_cast<float>(value))) {}                    \
     scalar(double value) : __x(rounded(value)) {}                                                   \
-    scalar(float value) : __x(rounded(value)) {}                                                    \
+    COTANGENT_HALF_OF_FLOAT(scalar)                                                                 \
     scalar(short value) : __x(rounded(value)) {}                                                    \
     scalar(unsigned short value) : __x(rounded(value)) {}                                           \
     scalar(int value) : __x(rounded(value)) {}                                                      \
@@ -41,7 +51,7 @@ struct __nv_bfloat16;
     scalar(unsigned long long value) : __x(rounded(::cotangent::math::integer_to_odd(value))) {}    \
     operator raw() const { return raw{__x}; }                                                       \
     operator float() const { return ::cotangent::math::decode<Format>(__x); }                       \
-    operator bool() const { return (__x & 0x7fff) != 0; }                                           \
+    operator bool() const { return static_cast<float>(*this) != 0; }                                \
     operator char() const { return whole<char>(); }                                                 \
     operator signed char() const { return whole<signed char>(); }                                   \
     operator unsigned char() const { return whole<unsigned char>(); }                               \
@@ -55,7 +65,7 @@ struct __nv_bfloat16;
     operator unsigned long long() const { return whole<unsigned long long>(); }                     \
                                                                                                     \
    protected:                                                                                       \
-    static unsigned short rounded(double value) {                                                   \
+    static Format::Bits rounded(double value) {                                                     \
       return ::cotangent::math::encode<Format>(value, ::cotangent::math::Rounding::nearest);        \
     }                                                                                               \
     template <class Integer>                                                                        \
@@ -63,9 +73,9 @@ struct __nv_bfloat16;
       return ::cotangent::math::to_integer<Integer>(static_cast<float>(*this),                      \
                                                     ::cotangent::math::Rounding::zero);             \
     }                                                                                               \
-    unsigned short __x;                                                                             \
+    Format::Bits __x;                                                                               \
   };                                                                                                \
-  struct __align__(4) pair {                                                                        \
+  struct __align__(sizeof(scalar) == 2 ? 4 : 8) pair {                                                \
     scalar x, y;                                                                                    \
     pair() = default;                                                                               \
     pair(const scalar& low, const scalar& high) : x(low), y(high) {}                                \
@@ -165,18 +175,25 @@ struct __nv_bfloat16;
   inline bool operator>(const type& a, const type& b) { return greater(a, b); }                     \
   inline bool operator>=(const type& a, const type& b) { return greater_equal(a, b); }
 
-// Atomic addition of one 16- or 32-bit value, by compare and swap of its bits.
-#define COTANGENT_HALF_ATOMIC(type, bits)                                                           \
-  inline type atomicAdd(type* address, type value) {                                                \
-    bits* place = reinterpret_cast<bits*>(address);                                                 \
-    bits before = __atomic_load_n(place, __ATOMIC_RELAXED);                                         \
+// Atomic addition, by compare and swap of the bits; of pairs for each number,
+// which is all that CUDA promises.
+#define COTANGENT_HALF_ATOMIC(scalar, pair)                                                         \
+  inline scalar atomicAdd(scalar* address, scalar value) {                                          \
+    using Word = scalar::Format::Word;                                                              \
+    Word* place = reinterpret_cast<Word*>(address);                                                 \
+    Word before = __atomic_load_n(place, __ATOMIC_RELAXED);                                         \
     for (;;) {                                                                                      \
-      type old = ::cotangent::math::bits_as<type>(before);                                          \
-      bits after = ::cotangent::math::bits_as<bits>(old + value);                                   \
-      if (__atomic_compare_exchange_n(place, &before, after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) { \
+      scalar old = ::cotangent::math::bits_as<scalar>(before);                                      \
+      Word after = ::cotangent::math::bits_as<Word>(old + value);                                   \
+      if (__atomic_compare_exchange_n(place, &before, after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {\
         return old;                                                                                 \
       }                                                                                             \
     }                                                                                               \
+  }                                                                                                 \
+  inline pair atomicAdd(pair* address, pair value) {                                                \
+    scalar x = atomicAdd(&address->x, value.x);                                                     \
+    scalar y = atomicAdd(&address->y, value.y);                                                     \
+    return pair(x, y);                                                                              \
   }
 
 #define COTANGENT_HALF_FUNCTIONS(scalar, pair)                                                      \
@@ -184,13 +201,13 @@ struct __nv_bfloat16;
   COTANGENT_HALF_UNARY(scalar, pair, __habs, __habs2, fabsf(p))                                     \
   COTANGENT_HALF_BINARY(scalar, pair, __hadd, __hadd2, p + q)                                       \
   COTANGENT_HALF_BINARY(scalar, pair, __hadd_rn, __hadd2_rn, p + q)                                 \
-  COTANGENT_HALF_BINARY(scalar, pair, __hadd_sat, __hadd2_sat, __saturatef(p + q))                  \
+  COTANGENT_HALF_BINARY(scalar, pair, __hadd_sat, __hadd2_sat, ::cotangent::math::saturated(p + q))                  \
   COTANGENT_HALF_BINARY(scalar, pair, __hsub, __hsub2, p - q)                                       \
   COTANGENT_HALF_BINARY(scalar, pair, __hsub_rn, __hsub2_rn, p - q)                                 \
-  COTANGENT_HALF_BINARY(scalar, pair, __hsub_sat, __hsub2_sat, __saturatef(p - q))                  \
+  COTANGENT_HALF_BINARY(scalar, pair, __hsub_sat, __hsub2_sat, ::cotangent::math::saturated(p - q))                  \
   COTANGENT_HALF_BINARY(scalar, pair, __hmul, __hmul2, p* q)                                        \
   COTANGENT_HALF_BINARY(scalar, pair, __hmul_rn, __hmul2_rn, p* q)                                  \
-  COTANGENT_HALF_BINARY(scalar, pair, __hmul_sat, __hmul2_sat, __saturatef(p* q))                   \
+  COTANGENT_HALF_BINARY(scalar, pair, __hmul_sat, __hmul2_sat, ::cotangent::math::saturated(p* q))                   \
   COTANGENT_HALF_BINARY(scalar, pair, __hdiv, __h2div, p / q)                                       \
   COTANGENT_HALF_BINARY(scalar, pair, __hmin, __hmin2, fminf(p, q))                                 \
   COTANGENT_HALF_BINARY(scalar, pair, __hmin_nan, __hmin2_nan, p != p || q != q ? p + q : fminf(p, q)) \
@@ -234,8 +251,7 @@ struct __nv_bfloat16;
   COTANGENT_HALF_UNARY(scalar, pair, hsqrt, h2sqrt, sqrtf(p))                                       \
   COTANGENT_HALF_UNARY(scalar, pair, htanh, h2tanh, tanhf(p))                                       \
   COTANGENT_HALF_UNARY(scalar, pair, htrunc, h2trunc, truncf(p))                                    \
-  COTANGENT_HALF_ATOMIC(scalar, unsigned short)                                                     \
-  COTANGENT_HALF_ATOMIC(pair, unsigned int)                                                         \
+  COTANGENT_HALF_ATOMIC(scalar, pair)                                                               \
   inline float __low2float(pair a) { return a.x; }                                                  \
   inline float __high2float(pair a) { return a.y; }                                                 \
   inline pair __lowhigh2highlow(pair a) { return pair(a.y, a.x); }
@@ -287,9 +303,9 @@ struct __nv_bfloat16;
   inline pair __lows2##packed(pair a, pair b) { return pair(a.x, b.x); }                            \
   inline pair __highs2##packed(pair a, pair b) { return pair(a.y, b.y); }                           \
   inline pair make_##packed(scalar x, scalar y) { return pair(x, y); }                              \
-  inline short __##name##_as_short(scalar a) { return ::cotangent::math::bits_as<short>(a); }       \
+  inline short __##name##_as_short(scalar a) { return ::cotangent::math::short_of<short>(a); }      \
   inline unsigned short __##name##_as_ushort(scalar a) {                                            \
-    return ::cotangent::math::bits_as<unsigned short>(a);                                           \
+    return ::cotangent::math::short_of<unsigned short>(a);                                          \
   }                                                                                                 \
-  inline scalar __short_as_##name(short a) { return ::cotangent::math::bits_as<scalar>(a); }        \
-  inline scalar __ushort_as_##name(unsigned short a) { return ::cotangent::math::bits_as<scalar>(a); }
+  inline scalar __short_as_##name(short a) { return ::cotangent::math::of_short<scalar>(a); }       \
+  inline scalar __ushort_as_##name(unsigned short a) { return ::cotangent::math::of_short<scalar>(a); }

@@ -13,20 +13,39 @@ namespace math {
 // A 16-bit format with this many bits of fraction; the exponent has the rest.
 template <int FractionBits>
 struct Format16 {
+  using Bits = unsigned short;
+  using Word = unsigned short;
+  using Real = float;
   static constexpr int fraction_bits = FractionBits;
   static constexpr int exponent_bits = 15 - FractionBits;
   static constexpr int bias = (1 << (exponent_bits - 1)) - 1;
   static constexpr unsigned int infinity = ((1u << exponent_bits) - 1) << FractionBits;
   static constexpr unsigned int not_a_number = 0x7fff;
 };
+
+// What stands for a 16-bit format where a text is widened: a double, which is
+// not rounded.
+template <class Narrow16>
+struct WideFormat {
+  using Bits = double;
+  using Word = unsigned long long;
+  using Real = double;
+  using Narrow = Narrow16;
+};
+
+#ifdef COTANGENT_WIDE_HALF
+using HalfFormat = WideFormat<Format16<10>>;
+using Bfloat16Format = WideFormat<Format16<7>>;
+#else
 using HalfFormat = Format16<10>;
 using Bfloat16Format = Format16<7>;
+#endif
 
 // Rounds a double to the format. The fraction, with its hidden bit, is shifted
 // right until its last bit has the weight of the format's; what falls off
 // decides the rounding. A carry runs into the exponent, which is as it should.
 template <class Format>
-inline unsigned short encode(double value, Rounding mode) {
+inline typename Format::Bits encode(double value, Rounding mode) {
   unsigned long long bits = bits_as<unsigned long long>(value);
   bool negative = bits >> 63 != 0;
   unsigned int sign = negative ? 0x8000u : 0;
@@ -61,7 +80,7 @@ inline unsigned short encode(double value, Rounding mode) {
 
 // Exact.
 template <class Format>
-inline float decode(unsigned short bits) {
+inline typename Format::Real decode(typename Format::Bits bits) {
   unsigned int sign = static_cast<unsigned int>(bits & 0x8000) << 16;
   unsigned int rest = bits & 0x7fffu;
   if (rest >= Format::infinity) {
@@ -76,6 +95,38 @@ inline float decode(unsigned short bits) {
   }
   return bits_as<float>(sign | ((rest << (23 - Format::fraction_bits)) + ((127u - Format::bias) << 23)));
 }
+
+#ifdef COTANGENT_WIDE_HALF
+template <>
+inline double encode<HalfFormat>(double value, Rounding) { return value; }
+template <>
+inline double encode<Bfloat16Format>(double value, Rounding) { return value; }
+template <>
+inline double decode<HalfFormat>(double value) { return value; }
+template <>
+inline double decode<Bfloat16Format>(double value) { return value; }
+
+// The bits that a value would have as a number of 16 bits, and back.
+template <class Short, class Scalar>
+inline Short short_of(Scalar a) {
+  double value = a;
+  return bits_as<Short>(encode<typename Scalar::Format::Narrow>(value, Rounding::nearest));
+}
+template <class Scalar, class Short>
+inline Scalar of_short(Short a) {
+  return Scalar(decode<typename Scalar::Format::Narrow>(bits_as<unsigned short>(a)));
+}
+#else
+// A value's bits, and back.
+template <class Short, class Scalar>
+inline Short short_of(Scalar a) { return bits_as<Short>(a); }
+template <class Scalar, class Short>
+inline Scalar of_short(Short a) { return bits_as<Scalar>(a); }
+#endif
+
+// Clamped to what is between 0 and 1; 0 for NaN.
+template <class Real>
+inline Real saturated(Real x) { return x > 0 ? (x < 1 ? x : Real(1)) : Real(0); }
 
 // x + y in double, rounded to odd: if the sum is inexact, the result's last bit
 // is one. Rounding such a result again to few bits gives what rounding the

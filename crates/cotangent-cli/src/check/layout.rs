@@ -1,4 +1,4 @@
-//! Where the numbers of a type lie in memory, natively and when `float` is widened to `double`.
+//! Where the numbers of a type lie in memory, natively and when `float` and half precisions are widened to `double`.
 
 use cotangent::ir::{FloatKind, IntKind, Module, Type};
 
@@ -6,7 +6,7 @@ use cotangent::ir::{FloatKind, IntKind, Module, Type};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Precision {
     Native,
-    /// `float` is `double`.
+    /// `float`, `__half` and `__nv_bfloat16` are `double`.
     Widened,
 }
 
@@ -21,7 +21,6 @@ pub(crate) struct Leaf {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scalar {
-    /// Half precisions are never widened.
     Float(FloatKind),
     Int(IntKind),
     Bool,
@@ -50,9 +49,9 @@ pub(crate) fn layout(module: &Module, ty: &Type, precision: Precision) -> Layout
         Type::Bool => scalar(1, Scalar::Bool),
         Type::Int(kind) => scalar(kind.bits() as usize / 8, Scalar::Int(*kind)),
         Type::Float(kind) => match (kind, precision) {
-            (FloatKind::Half | FloatKind::BFloat, _) => scalar(2, Scalar::Float(*kind)),
+            (FloatKind::Half | FloatKind::BFloat, Precision::Native) => scalar(2, Scalar::Float(*kind)),
             (FloatKind::Float, Precision::Native) => scalar(4, Scalar::Float(FloatKind::Float)),
-            (FloatKind::Float, Precision::Widened) | (FloatKind::Double, _) => {
+            (FloatKind::Half | FloatKind::BFloat | FloatKind::Float, Precision::Widened) | (FloatKind::Double, _) => {
                 scalar(8, Scalar::Float(FloatKind::Double))
             }
         },

@@ -3,6 +3,7 @@
 
 use cotangent::ir::{FloatKind, Module, Type};
 
+use super::half;
 use super::layout::{Layout, Precision, Scalar, layout};
 use super::random::Random;
 use super::values::Spec;
@@ -95,14 +96,20 @@ impl Memory {
         found
     }
 
-    /// Appends copies of a buffer and all that it reaches, with other floats and no integers. Returns which buffer's
-    /// copy is where.
-    pub(crate) fn shadow(&mut self, of: usize, float: &mut dyn FnMut(usize, usize) -> f64) -> Vec<(usize, usize)> {
+    /// Appends copies of a buffer and all that it reaches, with other floats and no integers, of the types that those of
+    /// the buffers become. Returns which buffer's copy is where.
+    pub(crate) fn shadow(
+        &mut self,
+        of: usize,
+        ty: &dyn Fn(&Type) -> Type,
+        float: &mut dyn FnMut(usize, usize) -> f64,
+    ) -> Vec<(usize, usize)> {
         let first = self.buffers.len();
         let places: Vec<(usize, usize)> =
             self.reachable(of).into_iter().enumerate().map(|(index, buffer)| (buffer, first + index)).collect();
         for (buffer, _) in &places {
             let mut copy = self.buffers[*buffer].clone();
+            copy.ty = ty(&copy.ty);
             for (index, value) in copy.values.iter_mut().enumerate() {
                 *value = match *value {
                     Value::Float(_) => Value::Float(float(*buffer, index)),
@@ -141,6 +148,9 @@ impl Memory {
                     (Value::Float(float), Scalar::Float(FloatKind::Float)) => {
                         bytes[at..at + 4].copy_from_slice(&(*float as f32).to_le_bytes());
                     }
+                    (Value::Float(float), Scalar::Float(kind @ (FloatKind::Half | FloatKind::BFloat))) => {
+                        bytes[at..at + 2].copy_from_slice(&half::encoded(*float, *kind).to_le_bytes());
+                    }
                     (Value::Float(float), _) => bytes[at..at + 8].copy_from_slice(&float.to_le_bytes()),
                     (Value::Int(int), Scalar::Int(kind)) => {
                         let width = kind.bits() as usize / 8;
@@ -167,7 +177,10 @@ impl Memory {
                 if let (Value::Float(float), Scalar::Float(kind)) = (value, &leaf.scalar) {
                     *float = match kind {
                         FloatKind::Float => f32::from_le_bytes(four(&bytes[at..at + 4])).into(),
-                        FloatKind::Half | FloatKind::BFloat | FloatKind::Double => {
+                        FloatKind::Half | FloatKind::BFloat => {
+                            half::decoded(u16::from_le_bytes([bytes[at], bytes[at + 1]]), *kind)
+                        }
+                        FloatKind::Double => {
                             let low = four(&bytes[at..at + 4]);
                             let high = four(&bytes[at + 4..at + 8]);
                             f64::from_bits(

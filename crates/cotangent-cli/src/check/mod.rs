@@ -1,11 +1,12 @@
 //! `cotangent check`: proves a derivative on the CPU.
 //!
 //! The oracle is the user's own text, compiled directly, never what Cotangent prints. Forward mode is compared with
-//! central differences of it, reverse mode with forward mode by `<w, Jv> = <Jᵀw, v>`, all in a build where `float` is
-//! `double`; then derivatives in native precision, with threads in other orders, and without proofs about threads are
+//! central differences of it, reverse mode with forward mode by `<w, Jv> = <Jᵀw, v>`, all in a build where `float` and
+//! half precisions are `double`; then derivatives in native precision, with threads in other orders, and without proofs about threads are
 //! compared with these.
 
 mod compare;
+mod half;
 mod layout;
 mod memory;
 mod problem;
@@ -69,6 +70,7 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
         split: saved.as_deref(),
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
+        wide_adjoints: options.what.wide_adjoints,
     };
     let step = format!("Reading {}", file.display());
     let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options.mode.forward_only()))?;

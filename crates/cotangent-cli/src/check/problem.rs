@@ -41,6 +41,8 @@ pub(crate) struct Problem<'a> {
     gradients: Vec<Variant>,
     /// The parameters whose memory the gradient leaves as it was.
     rolled_back: Vec<usize>,
+    /// Whether adjoints of half precision are `float`.
+    has_wide_adjoints: bool,
 }
 
 /// The gradient in its forms, each with all that it needs.
@@ -118,7 +120,7 @@ impl<'a> Problem<'a> {
         };
         let named = positions(&lifted.wrt);
         let name = |param: LocalId| lifted.name_of(request.function, param);
-        let entries = entries(module, function, &base, &named, &name)?;
+        let entries = entries(module, function, &base, &named, &name);
         let leaves = layout(module, &function.result, Precision::Native).leaves.into_iter().enumerate();
         let floats = leaves.filter(|(_, leaf)| matches!(leaf.scalar, Scalar::Float(_)));
         let results: Vec<(usize, String)> =
@@ -139,6 +141,7 @@ impl<'a> Problem<'a> {
             record: None,
             gradients: Vec::new(),
             rolled_back: positions(&request.rolled_back),
+            has_wide_adjoints: request.wide_adjoints,
         })
     }
 
@@ -230,7 +233,9 @@ impl<'a> Problem<'a> {
                 self.entries.iter().position(is_it).map_or(0.0, |position| shadow[position])
             };
             args.push(memory.buffers.len());
-            memory.shadow(*named, &mut float);
+            let is_wide = self.has_wide_adjoints && variant != Variant::Forward;
+            let ty = |ty: &Type| if is_wide { widened(self.module, ty) } else { ty.clone() };
+            memory.shadow(*named, &ty, &mut float);
         }
         Evaluation { variant, memory, args, variables: self.variables() }
     }
@@ -240,6 +245,24 @@ impl<'a> Problem<'a> {
             let result = evaluation.memory.zero(self.module, &self.function.result);
             evaluation.args.push(result);
         }
+    }
+
+    /// The shortest floating type that the function or what it calls computes with.
+    pub(crate) fn shortest_kind(&self) -> FloatKind {
+        fn shortest(ty: &Type) -> Option<FloatKind> {
+            match ty {
+                Type::Float(kind) => Some(*kind),
+                Type::Pointer(pointer) => shortest(&pointer.pointee),
+                Type::Array(element, _) => shortest(element),
+                Type::Void | Type::Bool | Type::Int(_) | Type::Record(_) | Type::Opaque(_) => None,
+            }
+        }
+        let fields = self.module.records.iter().flat_map(|record| record.fields.iter().map(|field| &field.ty));
+        let locals = self.module.functions.iter().flat_map(|function| function.locals.iter().map(|local| &local.ty));
+        let kinds: Vec<FloatKind> = fields.chain(locals).filter_map(shortest).collect();
+        // That of `__nv_bfloat16` has fewer digits than that of `__half`.
+        let order = [FloatKind::BFloat, FloatKind::Half, FloatKind::Float];
+        order.into_iter().find(|kind| kinds.contains(kind)).unwrap_or(FloatKind::Double)
     }
 
     /// What the function computed, by whichever call.
@@ -293,13 +316,33 @@ impl<'a> Problem<'a> {
     }
 }
 
+/// The type of an adjoint that is `float` for half precision.
+fn widened(module: &Module, ty: &Type) -> Type {
+    let is_half = |ty: &Type| *ty != ty.at_least_single();
+    match ty {
+        Type::Record(id) if module.records[*id].is_builtin => match module.records[*id].fields.as_slice() {
+            // As `float2` lies in memory.
+            [x, y] if is_half(&x.ty) && is_half(&y.ty) => Type::Array(Box::new(Type::FLOAT), 2),
+            _ => ty.clone(),
+        },
+        Type::Array(element, length) => Type::Array(Box::new(widened(module, element)), *length),
+        Type::Record(_)
+        | Type::Void
+        | Type::Bool
+        | Type::Int(_)
+        | Type::Float(_)
+        | Type::Pointer(_)
+        | Type::Opaque(_) => ty.at_least_single(),
+    }
+}
+
 fn entries(
     module: &Module,
     function: &Function,
     base: &Memory,
     named: &[usize],
     name: &dyn Fn(LocalId) -> String,
-) -> Result<Vec<Entry>> {
+) -> Vec<Entry> {
     let mut entries = Vec::new();
     for param in named {
         let local = &function.locals[function.params[*param]];
@@ -310,9 +353,6 @@ fn entries(
             for (index, value) in base.buffers[buffer].values.iter().enumerate() {
                 let leaf = &leaves[index % leaves.len()];
                 let Value::Float(_) = value else { continue };
-                if let Scalar::Float(FloatKind::Half | FloatKind::BFloat) = leaf.scalar {
-                    bail!("`{own_name}` has numbers of half precision, which are not checked yet");
-                }
                 let element = index / leaves.len();
                 let name = match (is_own, local.ty.is_pointer()) {
                     (true, false) => format!("{own_name}{}", leaf.path),
@@ -324,5 +364,5 @@ fn entries(
             }
         }
     }
-    Ok(entries)
+    entries
 }

@@ -1,7 +1,8 @@
-//! The header that widens a text: read before it, it makes `float` mean `double`.
+//! The header that widens a text: read before it, it makes `float` mean `double`, and half precisions too.
 //!
-//! Macros do it, for the user's text and for ours alike. What they cannot widen: half precisions, functions that look at
-//! the bits of a float, overloads for both `float` and `double` (the compiler then rejects the text, and the check goes
+//! Macros do it, for the user's text and for ours alike; the classes of half precision are written for it
+//! (`COTANGENT_WIDE_HALF` in `include/cpu/cotangent/half.hpp`). What cannot be widened: functions that look at the bits of
+//! a float, overloads for both `float` and `double` (the compiler then rejects the text, and the check goes
 //! on in native precision).
 
 use cotangent::rules::single_and_double;
@@ -40,8 +41,6 @@ const KNOWN: &[&str] = &[
     "ctime",
     "ctype.h",
     "cuda.h",
-    "cuda_bf16.h",
-    "cuda_fp16.h",
     "cuda_runtime.h",
     "cuda_runtime_api.h",
     "curand_kernel.h",
@@ -120,22 +119,23 @@ const BY_POINTER: &[(&str, &str)] = &[
     ("sincospif", "sincospi"),
 ];
 
+/// Headers that are read when `float` has changed its meaning already: with it they change theirs.
+const WIDENED: &[&str] = &["cuda_bf16.h", "cuda_fp16.h"];
+
 /// The header for texts.
 pub(crate) fn header(texts: &[&str]) -> String {
     // What the harness includes.
     let mut header = String::from("#pragma once\n#include <tuple>\n#include <type_traits>\n#include <utility>\n");
     header += "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n";
-    for name in KNOWN {
-        let is_included = |text: &&str| {
-            text.lines().any(|line| {
-                let line = line.trim();
-                line.starts_with('#') && (line.contains(&format!("<{name}>")) || line.contains(&format!("\"{name}\"")))
-            })
-        };
-        if texts.iter().any(is_included) {
-            header += &format!("#include <{name}>\n");
-        }
-    }
+    header += "#define COTANGENT_WIDE_HALF\n#include <cuda_runtime.h>\n#include <cotangent/half_bits.hpp>\n";
+    let included = |names: &[&str]| -> String {
+        names
+            .iter()
+            .filter(|name| texts.iter().any(|text| includes(text, name)))
+            .map(|name| format!("#include <{name}>\n"))
+            .collect()
+    };
+    header += &included(KNOWN);
     let by_pointer = BY_POINTER.iter().map(|(single, double)| ((*single).to_owned(), (*double).to_owned()));
     header += "#define float double\n";
     for size in 1..=4 {
@@ -144,7 +144,13 @@ pub(crate) fn header(texts: &[&str]) -> String {
     for (single, double) in single_and_double().into_iter().chain(by_pointer) {
         header += &format!("#define {single} {double}\n");
     }
-    header
+    header + &included(WIDENED)
+}
+
+fn includes(text: &str, header: &str) -> bool {
+    text.lines().map(str::trim).any(|line| {
+        line.starts_with('#') && (line.contains(&format!("<{header}>")) || line.contains(&format!("\"{header}\"")))
+    })
 }
 
 /// The text with its literals of type `float` as `double` ones of the same value: `i * 0.1f` would be computed in single

@@ -18,6 +18,8 @@ pub(crate) struct Directives {
     pub(crate) rolled_back: Vec<String>,
     /// `record-slots: 8`: the size of the record for each thread.
     pub(crate) record_slots: Option<u32>,
+    /// `wide-adjoints: yes`: adjoints of arrays of half precision are `float`.
+    pub(crate) wide_adjoints: bool,
     /// `forward only:` why there is no reverse mode for it.
     pub(crate) forward_only: Option<String>,
 }
@@ -49,6 +51,7 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
             "split" if value == "nothing" => directives.split = Some(Vec::new()),
             "split" => directives.split = Some(value.split(',').map(|name| name.trim().to_owned()).collect()),
             "record-slots" => directives.record_slots = Some(value.parse().expect("a number of slots")),
+            "wide-adjoints" => directives.wide_adjoints = value == "yes",
             "rollback" => directives.rolled_back = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "forward only" => directives.forward_only = Some(value.to_owned()),
             _ => {}

@@ -146,6 +146,7 @@ fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &
         split: directives.split.as_deref(),
         rolled_back: &directives.rolled_back,
         record_slots: directives.record_slots,
+        wide_adjoints: directives.wide_adjoints,
         ..Wanted::new(&directives.function, Some(&directives.wrt))
     };
     with_module(tools, path, |passes| {
@@ -210,6 +211,7 @@ fn prove(path: &Path, directives: &Directives, variables: &[(&str, &str)]) -> Re
         command.args(saved.iter().flat_map(|name| ["--save", name]));
     }
     command.args(directives.rolled_back.iter().flat_map(|name| ["--rollback", name]));
+    command.args(directives.wide_adjoints.then_some("--wide-adjoints"));
     command.args(directives.record_slots.iter().map(|slots| format!("--record-slots={slots}")));
     if !directives.wants(Mode::Reverse) {
         command.args(["--mode", "forward"]);

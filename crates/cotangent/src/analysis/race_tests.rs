@@ -249,13 +249,34 @@ fn barriers_end_what_a_store_tells() {
 }
 
 #[test]
+fn additions_to_shared_memory_meet_between_the_same_barriers_only() {
+    let shared =
+        "let shared t: float[256]; let shared d_t: float[256]; let j: unsigned int = threadIdx.x; t[j] = x[i];";
+    assert_eq!(kernel(&format!("{shared} d_t[j] += 1.0f; d_t[(j + 1u)] += 1.0f;")), "aa");
+    assert_eq!(kernel(&format!("{shared} d_t[j] += 1.0f; barrier block; d_t[(j + 1u)] += 1.0f;")), "pp");
+    // In each iteration all threads are at the same distance, if they meet in it.
+    let tree = |barrier: &str| {
+        format!("{shared} for k: int = 5; k >= 0; k -= 1 {{ {barrier} d_t[(j + (1u << k))] += 1.0f; }}")
+    };
+    assert_eq!(kernel(&tree("barrier block;")), "p");
+    assert_eq!(kernel(&tree("")), "a");
+    // Past the barrier of an iteration, a thread may be in the next one already.
+    let both = format!(
+        "{shared} for k: int = 5; k >= 0; k -= 1 {{ d_t[(j + (1u << k))] += 1.0f; barrier block; d_t[j] += 1.0f; }}"
+    );
+    assert_eq!(kernel(&both), "aa");
+}
+
+#[test]
 fn shared_memory_is_of_one_block() {
     let shared = "let shared t: float[256]; let shared d_t: float[256]; let j: int = (threadIdx.x as int);";
     assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_t[j] += 1.0f;")), "p");
     // What tells threads of a block apart does not tell those of the grid apart.
     assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_x[j] += 1.0f;")), "a");
-    // The adjoint's own stores tell nothing.
-    assert_eq!(kernel(&format!("{shared} d_t[j] = 0.0f; d_t[j] += 1.0f;")), "a");
+    // Where an adjoint is cleared, the primal stores: nobody else is there until the next barrier.
+    assert_eq!(kernel(&format!("{shared} d_t[j] = 0.0f; d_t[j] += 1.0f;")), "p");
+    assert_eq!(kernel(&format!("{shared} d_t[j] = 0.0f; barrier block; d_t[j] += 1.0f;")), "a");
+    assert_eq!(kernel(&format!("{shared} d_t[j] = 0.0f; d_t[(j + 1)] += 1.0f;")), "a");
     assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_t[0] += 1.0f;")), "a");
 }
 

@@ -88,6 +88,8 @@ pub struct Data {
     pub explicitly_defaulted: Option<Arc<str>>,
     /// The signature of the constructor that is called.
     pub ctor_type: Option<TypeName>,
+    /// All is zero before the constructor runs.
+    pub zeroing: bool,
     /// The type in which a compound assignment computes.
     #[serde(rename = "computeLHSType")]
     pub compute_lhs_type: Option<TypeName>,

@@ -147,6 +147,23 @@ impl FloatKind {
             FloatKind::Double => "double",
         }
     }
+
+    /// Whether the type has a value: it has enough digits, and the exponent fits. Every type has NaN, whose bits mean
+    /// nothing.
+    pub fn has_value(self, value: f64) -> bool {
+        let (digits, least_exponent, greatest) = match self {
+            FloatKind::Half => (11, -14, 65504.0),
+            FloatKind::BFloat => (8, -126, f64::from(f32::from_bits(0x7f7f_0000))),
+            FloatKind::Float => (24, -126, f64::from(f32::MAX)),
+            FloatKind::Double => return true,
+        };
+        if value == 0.0 || !value.is_finite() {
+            return true;
+        }
+        let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+        let unit = 2f64.powi(exponent.max(least_exponent) - (digits - 1));
+        value.abs() <= greatest && (value / unit).fract() == 0.0
+    }
 }
 
 /// A pointer or reference type.
@@ -242,8 +259,44 @@ impl Type {
         matches!(self, Type::Bool | Type::Int(_) | Type::Float(_))
     }
 
+    /// The type that derivatives are computed in: `float` for half precisions, which are too short for sums, and the
+    /// type itself for all others.
+    pub fn at_least_single(&self) -> Type {
+        match self {
+            Type::Float(FloatKind::Half | FloatKind::BFloat) => Type::FLOAT,
+            Type::Float(FloatKind::Float | FloatKind::Double)
+            | Type::Void
+            | Type::Bool
+            | Type::Int(_)
+            | Type::Pointer(_)
+            | Type::Array(..)
+            | Type::Record(_)
+            | Type::Opaque(_) => self.clone(),
+        }
+    }
+
     /// Whether it is `bool` or an integer.
     pub fn is_integral(&self) -> bool {
         matches!(self, Type::Bool | Type::Int(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_floating_types() {
+        let is = |value: f64, kind: FloatKind| kind.has_value(value);
+        assert!(is(0.1, FloatKind::Double) && !is(0.1, FloatKind::Float) && is(f64::from(0.1f32), FloatKind::Float));
+        assert!(is(f64::from(f32::from_bits(1)), FloatKind::Float) && !is(f64::from_bits(1), FloatKind::Float));
+        assert!(!is(1e39, FloatKind::Float) && is(f64::INFINITY, FloatKind::Half) && is(f64::NAN, FloatKind::Half));
+        assert!(is(65504.0, FloatKind::Half) && !is(65505.0, FloatKind::Half) && !is(65536.0, FloatKind::Half));
+        assert!(is(2f64.powi(-24), FloatKind::Half) && !is(2f64.powi(-25), FloatKind::Half));
+        assert!(
+            is(1.0078125, FloatKind::BFloat)
+                && !is(1.00390625, FloatKind::BFloat)
+                && is(1e38f32.into(), FloatKind::Float)
+        );
     }
 }

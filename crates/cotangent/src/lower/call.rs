@@ -12,6 +12,7 @@ use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
 use crate::ir::{BinaryOp, Builtin, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type};
+use crate::rules::HalfCall;
 
 /// A call whose arguments are lowered and whose statement is not there yet.
 pub(super) struct PreparedCall {
@@ -55,6 +56,8 @@ impl<'a> Body<'_, 'a> {
                     | Callee::Swap
                     | Callee::SineAndCosine(..)
                     | Callee::WholeAndRest(_)
+                    | Callee::Half(_)
+                    | Callee::FromHalf(_)
                     | Callee::Constant(_)
                     | Callee::DynamicSharedBytes
                     | Callee::Vector(..)
@@ -146,6 +149,11 @@ impl<'a> Body<'_, 'a> {
                 }
                 Ok(())
             }
+            (Callee::Half(HalfCall::Assign(op)), [target, value]) => {
+                self.half_assignment(op, target, value).map(|_| ())
+            }
+            (Callee::Half(HalfCall::Step(op)), [target, ..]) => self.half_step(op, target).map(|_| ()),
+            (Callee::Half(HalfCall::AtomicAdd), _) => self.half_atomic(node, false).map(|_| ()),
             (Callee::Swap, [first, second]) => {
                 let first = self.place(first)?;
                 let first = self.pointed_to(first);
@@ -178,6 +186,8 @@ impl<'a> Body<'_, 'a> {
         match (self.callee(node)?, args.as_slice()) {
             (Callee::CopyAssignment, [target, value]) => self.assign(target, value),
             (Callee::Identity, [argument]) => self.place(argument),
+            (Callee::Half(HalfCall::Assign(op)), [target, value]) => self.half_assignment(op, target, value),
+            (Callee::Half(HalfCall::Step(op)), [target]) => self.half_step(op, target),
             (Callee::Vector(member, object), _) => self.vector_place(node, member, object),
             (callee @ (Callee::StandardMax | Callee::StandardMin), _) => {
                 let value = self.pure_call(node, callee)?;
@@ -334,14 +344,15 @@ impl<'a> Body<'_, 'a> {
     fn pure_call(&mut self, node: &'a Node, callee: Callee<'a>) -> Lowered<Expr> {
         let ty = self.context.node_type(self.pass, node)?;
         let nodes: Vec<&'a Node> = node.inner.iter().skip(1).collect();
-        if let Callee::Constant(value) = callee {
-            return Ok(super::expr::float_constant(value, ty).at(node.span));
-        }
-        if let Callee::DynamicSharedBytes = callee {
-            return Ok(Expr::new(ExprKind::Builtin(Builtin::DynamicSharedBytes), ty).at(node.span));
-        }
-        if let Callee::Vector(member, object) = callee {
-            return self.vector_value(node, member, object);
+        match callee {
+            Callee::Constant(value) => return Ok(super::expr::float_constant(value, ty).at(node.span)),
+            Callee::Half(call) => return self.half_call(node, &call, &ty),
+            Callee::FromHalf(object) => return self.half_as(object, &ty),
+            Callee::DynamicSharedBytes => {
+                return Ok(Expr::new(ExprKind::Builtin(Builtin::DynamicSharedBytes), ty).at(node.span));
+            }
+            Callee::Vector(member, object) => return self.vector_value(node, member, object),
+            _ => {}
         }
         let args = self.values(&nodes)?;
         let expr = match (callee, args.as_slice()) {

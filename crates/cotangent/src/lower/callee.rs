@@ -7,7 +7,7 @@ use super::vector::{self, Member};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::Name;
-use crate::rules::{Intrinsic, OPAQUE_CALLS, intrinsic, is_math, is_runtime};
+use crate::rules::{HalfCall, Intrinsic, OPAQUE_CALLS, half_call, intrinsic, is_math, is_runtime};
 
 /// What a call calls.
 #[derive(Clone)]
@@ -32,6 +32,10 @@ pub(super) enum Callee<'a> {
     SineAndCosine(&'static str, &'static str),
     /// `modff(x, whole)` and `modf`: the name of the function that gives what is stored.
     WholeAndRest(&'static str),
+    /// A function on half precision.
+    Half(HalfCall),
+    /// The conversion of an object of half precision that its class declares.
+    FromHalf(&'a Node),
     /// A constant: `__builtin_inff()`, `std::numeric_limits<float>::max()`.
     Constant(f64),
     /// How large dynamic shared memory is.
@@ -167,6 +171,9 @@ impl<'a> Body<'_, 'a> {
         if name == "operator=" {
             return Ok(Callee::CopyAssignment);
         }
+        if let Some(object) = object.filter(|object| name.starts_with("operator ") && is_half(object.node.ty())) {
+            return Ok(Callee::FromHalf(object.node));
+        }
         match known {
             Some(callee) => Ok(callee),
             None if TEXTURES.iter().any(|family| name.starts_with(family)) => problem_with_help(
@@ -206,6 +213,11 @@ impl<'a> Body<'_, 'a> {
 
     /// What the tables know under that name.
     fn known_function(&self, node: &Node, head: &Node, name: &str, args: usize) -> Option<Callee<'a>> {
+        if is_half(head.ty())
+            && let Some(call) = half_call(name, args).or_else(|| pair_atomic(name, head.ty()))
+        {
+            return Some(Callee::Half(call));
+        }
         let takes_references = head.ty().contains('&');
         if args <= 1
             && (args == 0 || name.starts_with("__builtin_nan"))
@@ -235,6 +247,17 @@ impl<'a> Body<'_, 'a> {
             _ => Callee::Intrinsic(intrinsic(name)?),
         })
     }
+}
+
+/// Whether the spelling of a type names one of half precision.
+fn is_half(spelling: &str) -> bool {
+    ["__half", "__nv_bfloat16"].iter().any(|name| spelling.contains(name))
+}
+
+/// The atomic addition to a pair; that to one number is an atomic like any other.
+fn pair_atomic(name: &str, spelling: &str) -> Option<HalfCall> {
+    let is_pair = ["__half2", "__nv_bfloat162"].iter().any(|name| spelling.contains(name));
+    (name == "atomicAdd" && is_pair).then_some(HalfCall::AtomicAdd)
 }
 
 /// Whether a function makes one of CUDA's vectors.

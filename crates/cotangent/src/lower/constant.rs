@@ -83,11 +83,11 @@ pub(super) fn negate(operand: Expr) -> Expr {
     }
 }
 
-/// The value rounded to a precision; half precisions are left to the program.
+/// The value rounded to a precision; rounding to a half precision is left to the program.
 pub(super) fn rounded(value: f64, kind: FloatKind) -> Option<Real> {
     match kind {
         FloatKind::Double => Some(Real(value)),
         FloatKind::Float => Some(Real(f64::from(value as f32))),
-        FloatKind::Half | FloatKind::BFloat => None,
+        FloatKind::Half | FloatKind::BFloat => kind.has_value(value).then_some(Real(value)),
     }
 }

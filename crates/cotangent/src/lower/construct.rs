@@ -32,7 +32,12 @@ impl<'a> Body<'_, 'a> {
                     None => broken(node.span, "an empty initial value"),
                 }
             }
-            Kind::CXXConstructExpr if node.inner.is_empty() && matches!(ty, Type::Record(_) | Type::Array(..)) => {
+            Kind::CXXConstructExpr if node.inner.is_empty() && node.data.zeroing && self.is_of_half(ty) => {
+                Ok(Some(zero(&self.context.module, ty).at(node.span)))
+            }
+            Kind::CXXConstructExpr
+                if node.inner.is_empty() && matches!(ty, Type::Record(_) | Type::Array(..) | Type::Float(_)) =>
+            {
                 self.default_value(node, ty)
             }
             Kind::StringLiteral => problem_with_help(
@@ -112,6 +117,9 @@ impl<'a> Body<'_, 'a> {
     /// A record made by a constructor without arguments that Clang wrote: nothing, or the members' own values.
     fn default_value(&mut self, node: &'a Node, ty: &Type) -> Lowered<Option<Expr>> {
         let Type::Record(_) = ty else { return Ok(None) };
+        if self.is_of_half(ty) {
+            return Ok(None);
+        }
         if let Some(constructed) = self.constructor_call(node)? {
             let local = self.new_temporary(ty.clone());
             self.emit(StmtKind::Declare { local, init: None });
@@ -131,6 +139,9 @@ impl<'a> Body<'_, 'a> {
             && self.is_plain_copy(node)
         {
             return if source.is_glvalue() { self.place(source).map(Expr::load) } else { self.value(source) };
+        }
+        if let Some(value) = self.half_constructor(node, &ty)? {
+            return Ok(value);
         }
         if let Some(constructor) = self.constructor(node)
             && is_simple(constructor.node)

@@ -17,6 +17,7 @@ mod control;
 mod declarations;
 mod expr;
 mod function;
+mod half;
 mod instantiate;
 mod intrinsic;
 mod lambda;

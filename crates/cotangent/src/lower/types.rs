@@ -10,7 +10,7 @@ use crate::ir::{Field, FloatKind, IntKind, PointerType, Record, RecordId, Type};
 use crate::rules::TAPE;
 use crate::source::Span;
 
-/// Records that CUDA's own headers declare: `float3` and its like, and `dim3`.
+/// Records that CUDA's own headers declare: `float3` and its like, pairs of half precision, and `dim3`.
 const VECTOR_ELEMENTS: &[&str] =
     &["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double"];
 
@@ -42,7 +42,7 @@ pub(super) fn is_builtin_record(name: &str) -> bool {
     let vector = VECTOR_ELEMENTS
         .iter()
         .any(|element| name.strip_prefix(element).is_some_and(|count| matches!(count, "1" | "2" | "3" | "4")));
-    vector || name == "dim3"
+    vector || matches!(name, "dim3" | "__half2" | "__nv_bfloat162")
 }
 
 impl<'a> Context<'a> {

@@ -1,12 +1,15 @@
-//! What is known about functions by name: pure math, intrinsics that are statements, the CUDA runtime.
+//! What is known about functions by name: pure math, half precision, intrinsics that are statements, the
+//! CUDA runtime.
 //!
 //! Tables only; nothing here looks at a program.
 
+mod half;
 mod intrinsics;
 mod math;
 mod runtime;
 mod warp;
 
+pub use half::{HalfCall, half_call};
 pub use intrinsics::{Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
 pub use math::{Formula, Parameter, Partial, Rule, derivative, helper, is_math, math_functions, single_and_double};
 

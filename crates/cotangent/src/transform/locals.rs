@@ -127,6 +127,20 @@ pub(super) fn assign(place: Place, value: Expr) -> Stmt {
     Stmt::new(StmtKind::Assign { place, value })
 }
 
+/// A number in another floating type; a constant that has the same value there stays one.
+pub(super) fn in_type(value: Expr, ty: &Type) -> Expr {
+    match (&value.kind, ty) {
+        (ExprKind::Float(real), Type::Float(kind)) if kind.has_value(real.0) => {
+            Expr::new(ExprKind::Float(*real), ty.clone()).at(value.span)
+        }
+        // To half precision and back again, or from it.
+        (ExprKind::Cast(inner), _) if inner.ty == *ty && inner.ty.at_least_single() == value.ty.at_least_single() => {
+            (**inner).clone()
+        }
+        _ => Expr::cast(value, ty.clone()),
+    }
+}
+
 /// Zero, of a floating type or of an aggregate.
 pub(super) fn zero(module: &Module, ty: &Type) -> Expr {
     match ty {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
+use super::locals::in_type;
 use crate::analysis::locals::{Locals, locals, stored_places, variable};
 use crate::analysis::root::{Root, Roots};
 use crate::index::IdVec;
@@ -57,14 +58,15 @@ impl Ctx<'_> {
                 }
                 ControlFlow::<()>::Continue(())
             });
-            let zero = |place: &Place| Expr::new(ExprKind::Float(Real(0.0)), place.ty.clone());
+            let zero = |place: &Place| Expr::new(ExprKind::Float(Real(0.0)), place.ty.at_least_single());
             for sum in &sums {
                 block.push(Stmt::new(StmtKind::Declare { local: sum.local, init: Some(zero(&sum.place)) }));
             }
             block.push(stmt);
             for Sum { place, local, note } in sums {
-                let value = Expr::load(Place::local(local, place.ty.clone()));
-                let cond = Expr::binary(BinaryOp::NotEqual, value.clone(), zero(&place));
+                let sum = Expr::load(Place::local(local, place.ty.at_least_single()));
+                let cond = Expr::binary(BinaryOp::NotEqual, sum.clone(), zero(&place));
+                let value = in_type(sum, &place.ty);
                 let (op, scope) = (AtomicOp::Add, Scope::Device);
                 let add = Stmt::new(StmtKind::Atomic { op, scope, place, value, compare: None, into: None });
                 let then_block = vec![Stmt { note, ..add }];
@@ -93,8 +95,9 @@ impl Ctx<'_> {
                 last_note = inner.note.take().or(last_note.take());
                 if matches!(place.ty, Type::Float(_)) && is_apart && self.is_fixed(place, &inside) {
                     let local = self.sum(place, &mut sums, last_note.clone());
-                    let total = Place::local(local, place.ty.clone());
-                    let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), value.clone());
+                    let total = Place::local(local, place.ty.at_least_single());
+                    let value = in_type(value.clone(), &total.ty);
+                    let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), value);
                     inner.kind = StmtKind::Assign { place: total, value };
                 } else {
                     inner.note = last_note.clone();
@@ -179,7 +182,7 @@ impl Ctx<'_> {
             number += 1;
             name = format!("_sum{number}").into();
         }
-        let local = Local { name, ty: place.ty.clone(), storage: Storage::Private, span: Span::NONE };
+        let local = Local { name, ty: place.ty.at_least_single(), storage: Storage::Private, span: Span::NONE };
         let local = self.locals.push(local);
         sums.push(Sum { place, local, note });
         local

@@ -3,7 +3,7 @@
 use super::differentiable::{contains_float, contains_pointer, differentiable_parameters};
 use crate::analysis::uses_memory;
 use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE};
-use crate::ir::{Function, FunctionId, GlobalId, LocalId, Module, Space};
+use crate::ir::{Function, FunctionId, GlobalId, Local, LocalId, Module, Space, Storage, Type};
 
 /// What is to be differentiated, and with respect to what.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +20,8 @@ pub struct Request {
     pub rolled_back: Vec<LocalId>,
     /// How many slots the record has for each thread, where the user says so.
     pub record_slots: Option<u32>,
+    /// Whether adjoints of arrays of half precision are `float` in reverse mode.
+    pub wide_adjoints: bool,
 }
 
 /// What a derivative is with respect to.
@@ -69,6 +71,7 @@ impl Request {
             form: Form::Joint,
             rolled_back: Vec::new(),
             record_slots: None,
+            wide_adjoints: false,
         }
     }
 
@@ -108,6 +111,51 @@ impl Request {
     #[must_use]
     pub fn with_record_slots(self, record_slots: Option<u32>) -> Request {
         Request { record_slots, ..self }
+    }
+
+    /// The same request, with adjoints of arrays of half precision in `float` or in their own type.
+    ///
+    /// # Errors
+    /// What states the type of adjoints itself: host functions, which allocate as much for adjoints as for values, dynamic
+    /// shared memory likewise, structs with pointers, and rules of the user's.
+    pub fn with_wide_adjoints(self, module: &Module, wide_adjoints: bool) -> Result<Request, Vec<Diagnostic>> {
+        let function = &module.functions[self.function];
+        let leads_to_half = |ty: &Type| ty.pointee().is_some_and(|pointee| *pointee != widest(pointee));
+        let record = module.records.iter().find(|record| record.fields.iter().any(|field| leads_to_half(&field.ty)));
+        let ruled = module
+            .rules
+            .iter()
+            .map(|rule| &module.functions[rule.function])
+            .find(|ruled| ruled.params.iter().any(|param| leads_to_half(&ruled.locals[*param].ty)));
+        let dynamic = module.functions.iter().find_map(|function| {
+            let is_short = |local: &&Local| local.storage == Storage::DynamicShared && local.ty != widest(&local.ty);
+            function.locals.iter().find(is_short)
+        });
+        let found = if !wide_adjoints {
+            None
+        } else if function.space == Space::Host {
+            Some((&function.name, function.span, "is a host function, whose adjoints are as wide as its arrays"))
+        } else if let Some(record) = record {
+            Some((
+                &record.name,
+                record.span,
+                "has pointers to half precision, and the adjoint of a struct has its type",
+            ))
+        } else if let Some(dynamic) = dynamic {
+            let reason = "is dynamic shared memory, whose adjoints take as much again";
+            Some((&dynamic.name, dynamic.span, reason))
+        } else {
+            ruled.map(|ruled| (&ruled.name, ruled.span, "has a rule, which takes adjoints of half precision"))
+        };
+        match found {
+            None => Ok(Request { wide_adjoints, ..self }),
+            Some((name, span, reason)) => {
+                let help = "differentiate a kernel that takes pointers and calls no such function, or leave out \
+                            `--wide-adjoints`";
+                let message = format!("`{name}` {reason}");
+                Err(vec![Diagnostic::new(NOT_DIFFERENTIABLE, span, message, "not with `--wide-adjoints`").help(help)])
+            }
+        }
     }
 
     /// The request for parameters, and variables of the device, by name; without names, for all parameters that can be
@@ -158,6 +206,17 @@ impl Request {
             found.push(refused.help(format!("can be named: {}; cannot: {}{others}", list(can), list(cannot))));
         }
         if found.is_empty() { Ok(Request::naming(function, wrt)) } else { Err(found) }
+    }
+}
+
+/// The type with its numbers as wide as derivatives are.
+fn widest(ty: &Type) -> Type {
+    match ty {
+        Type::Array(element, length) => Type::Array(Box::new(widest(element)), *length),
+        Type::Pointer(pointer) => Type::pointer(widest(&pointer.pointee)),
+        Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Record(_) | Type::Opaque(_) => {
+            ty.at_least_single()
+        }
     }
 }
 

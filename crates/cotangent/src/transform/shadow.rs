@@ -5,16 +5,27 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{BinaryOp, Builtin, Expr, ExprKind, GlobalId, IntKind, LocalId, Name, Place, PlaceKind, Type};
+use crate::ir::{
+    BinaryOp, Builtin, Expr, ExprKind, Field, FloatKind, GlobalId, IntKind, LocalId, Module, Name, Place, PlaceKind,
+    Record, RecordId, Type,
+};
+use crate::source::Span;
 
 /// The shadows of the variables of one function.
 #[derive(Clone, Default, Debug)]
 pub struct Shadows {
+    /// Which shadows are wider than what they shadow.
+    pub widening: Widening,
     locals: HashMap<LocalId, Place>,
     globals: HashMap<GlobalId, Place>,
 }
 
 impl Shadows {
+    /// No shadows yet, and which will be wider.
+    pub fn with(widening: Widening) -> Shadows {
+        Shadows { widening, ..Shadows::default() }
+    }
+
     /// Says where a local's derivative lives: a variable, or what an adjoint parameter points to.
     pub fn insert(&mut self, local: LocalId, shadow: Place) {
         self.locals.insert(local, shadow);
@@ -36,8 +47,12 @@ impl Shadows {
             PlaceKind::Local(local) => self.locals.get(local)?.clone(),
             PlaceKind::Global(global) => self.globals.get(global)?.clone(),
             PlaceKind::Element(pointer, index) => Place::element(self.pointer(pointer)?, (**index).clone()),
-            // The shadow of a record is a record of the same type, whatever its pointers promise.
-            PlaceKind::Field(base, position) => self.place(base)?.field(*position, place.ty.clone()),
+            // The shadow of a record is a record of the same type, whatever its pointers promise, or a wider pair.
+            PlaceKind::Field(base, position) => {
+                let shadow = self.place(base)?;
+                let ty = if shadow.ty == base.ty { place.ty.clone() } else { place.ty.at_least_single() };
+                shadow.field(*position, ty)
+            }
             PlaceKind::Index(base, index) => {
                 let base = self.place(base)?;
                 // The shadow of dynamic shared memory is a pointer.
@@ -57,19 +72,29 @@ impl Shadows {
         let shadow = match &pointer.kind {
             ExprKind::Load(place) => {
                 let shadow = Expr::load(self.place(place)?);
-                let ty = shadow_type(&shadow.ty);
+                let ty = self.widening.shadow(&shadow.ty);
                 Expr::cast(shadow, ty)
             }
-            ExprKind::AddressOf(place) => Expr::new(ExprKind::AddressOf(self.place(place)?), shadow_type(&pointer.ty)),
+            ExprKind::AddressOf(place) => {
+                let shadow = self.place(place)?;
+                match (&place.kind, shadow.kind) {
+                    // The beginning of dynamic shared memory, whose shadow is a pointer.
+                    (PlaceKind::Index(..), PlaceKind::Element(start, index)) if index.is_zero() => *start,
+                    (_, kind) => {
+                        let shadow = Place { kind, ..shadow };
+                        Expr::new(ExprKind::AddressOf(shadow), self.widening.shadow(&pointer.ty))
+                    }
+                }
+            }
             ExprKind::Binary(BinaryOp::Offset, base, offset) => {
                 Expr::binary(BinaryOp::Offset, self.pointer(base)?, (**offset).clone())
             }
             ExprKind::Select(cond, then, otherwise) => Expr::new(
                 ExprKind::Select(cond.clone(), Box::new(self.pointer(then)?), Box::new(self.pointer(otherwise)?)),
-                shadow_type(&pointer.ty),
+                self.widening.shadow(&pointer.ty),
             ),
-            ExprKind::Cast(operand) => Expr::cast(self.pointer(operand)?, shadow_type(&pointer.ty)),
-            ExprKind::Null => Expr::new(ExprKind::Null, shadow_type(&pointer.ty)),
+            ExprKind::Cast(operand) => Expr::cast(self.pointer(operand)?, self.widening.shadow(&pointer.ty)),
+            ExprKind::Null => Expr::new(ExprKind::Null, self.widening.shadow(&pointer.ty)),
             ExprKind::Bool(_)
             | ExprKind::Int(_)
             | ExprKind::Float(_)
@@ -81,6 +106,68 @@ impl Shadows {
             | ExprKind::Construct(_) => return None,
         };
         Some(shadow.at(pointer.span))
+    }
+}
+
+/// Which shadows are wider than what they shadow: half precision is too short to sum up in.
+#[derive(Clone, Default, Debug)]
+pub struct Widening {
+    /// Pairs of half precision, and the pair of `float` for each.
+    pairs: HashMap<RecordId, RecordId>,
+    /// Whether memory that pointers lead to has wide shadows too.
+    of_memory: bool,
+}
+
+impl Widening {
+    /// The widening for a module, to which `float2` is added if it has pairs of half precision.
+    pub fn new(module: &mut Module, of_memory: bool) -> Widening {
+        let is_pair = |record: &Record| {
+            let half = [FloatKind::Half, FloatKind::BFloat].map(Type::Float);
+            record.is_builtin && record.fields.len() == 2 && record.fields.iter().all(|field| half.contains(&field.ty))
+        };
+        let pairs: Vec<RecordId> =
+            module.records.entries().filter(|(_, record)| is_pair(record)).map(|(id, _)| id).collect();
+        if pairs.is_empty() {
+            return Widening { pairs: HashMap::new(), of_memory };
+        }
+        let is_float2 = |record: &Record| record.is_builtin && &*record.name == "float2";
+        let known = module.records.entries().find(|(_, record)| is_float2(record)).map(|(id, _)| id);
+        let float2 = known.unwrap_or_else(|| {
+            let fields = ["x", "y"].map(|name| Field { name: name.into(), ty: Type::FLOAT }).to_vec();
+            let (name, span) = ("float2".into(), Span::NONE);
+            module.records.push(Record { name, fields, is_builtin: true, align: Some(8), span })
+        });
+        Widening { pairs: pairs.into_iter().map(|pair| (pair, float2)).collect(), of_memory }
+    }
+
+    /// The type of the shadow of what a thread has for itself.
+    pub fn private(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Array(element, length) => Type::Array(Box::new(self.private(element)), *length),
+            Type::Record(record) => self.pairs.get(record).map_or_else(|| ty.clone(), |pair| Type::Record(*pair)),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Pointer(_) | Type::Opaque(_) => {
+                ty.at_least_single()
+            }
+        }
+    }
+
+    /// The type of the shadow of memory that pointers lead to.
+    pub fn in_memory(&self, ty: &Type) -> Type {
+        if self.of_memory { self.private(ty) } else { ty.clone() }
+    }
+
+    /// The type of a shadow: of a pointer, one to what shadows memory.
+    pub fn shadow(&self, ty: &Type) -> Type {
+        let mut ty = shadow_type(ty);
+        if let Type::Pointer(pointer) = &mut ty {
+            let pointee = if pointer.pointee.is_pointer() {
+                self.shadow(&pointer.pointee)
+            } else {
+                self.in_memory(&pointer.pointee)
+            };
+            pointer.pointee = pointee;
+        }
+        ty
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use super::locals::{expr_mentions, rename, same_place};
+use super::locals::{expr_mentions, in_type, rename, same_place};
 use super::normalize::own_variable;
 use crate::ir::walk::{self, Node, PartMut};
 use crate::ir::{
@@ -104,8 +104,10 @@ fn merge_sums(block: &mut Block) {
             && !matches!(place.kind, PlaceKind::Local(_))
             && same_place(place, next)
         {
-            let sum = Expr::binary(BinaryOp::Add, value.clone(), added.clone());
-            block[position].kind = StmtKind::Accumulate { place: place.clone(), value: sum };
+            // In the type in which adjoints are computed, and then in the type of the place.
+            let ty = place.ty.at_least_single();
+            let sum = Expr::binary(BinaryOp::Add, in_type(value.clone(), &ty), in_type(added.clone(), &ty));
+            block[position].kind = StmtKind::Accumulate { place: place.clone(), value: in_type(sum, &place.ty) };
             block.remove(position + 1);
         } else {
             position += 1;

@@ -5,7 +5,7 @@
 //! known about arrays of parameters holds for it. In what comes out the pointer is the variable again, and no function
 //! takes it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use super::differentiable::carries_float;
@@ -98,7 +98,7 @@ impl Lifted {
             .collect();
         for id in module.functions.ids() {
             let mut function = module.functions[id].clone();
-            let own: HashMap<LocalId, GlobalId> =
+            let own: BTreeMap<LocalId, GlobalId> =
                 positions[id].iter().map(|(at, number)| (function.params[*at], self.variables[*number])).collect();
             function.params.retain(|param| !own.contains_key(param));
             let is_new = id.index() >= self.module.functions.len();
@@ -198,7 +198,7 @@ impl Lifted {
 }
 
 /// Host code that uses the address of a variable, other than to copy to and from it: there the variable has none.
-fn kept_on_host(module: &Module, function: &Function, own: &HashMap<LocalId, GlobalId>) -> Vec<Diagnostic> {
+fn kept_on_host(module: &Module, function: &Function, own: &BTreeMap<LocalId, GlobalId>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     walk::each_stmt(&function.body, &mut |stmt| {
         if matches!(&stmt.kind, StmtKind::Runtime { call, .. } if runtime_class(call) == Some(RuntimeClass::Symbol)) {
@@ -383,7 +383,7 @@ fn whole_to_pointer(module: &Module, variables: &[GlobalId], own: &HashMap<usize
 }
 
 /// Whether a place is reached by a pointer that is a variable's address.
-fn is_in_variable(own: &HashMap<LocalId, GlobalId>, place: &Place) -> bool {
+fn is_in_variable(own: &BTreeMap<LocalId, GlobalId>, place: &Place) -> bool {
     let PlaceKind::Element(pointer, _) = &place.kind else { return false };
     let ExprKind::AddressOf(target) = &without_cast(pointer).kind else { return false };
     let variable = match &target.kind {
@@ -394,7 +394,7 @@ fn is_in_variable(own: &HashMap<LocalId, GlobalId>, place: &Place) -> bool {
 }
 
 /// Replaces a pointer that stands for a variable by the variable's address.
-fn to_variable(module: &Module, own: &HashMap<LocalId, GlobalId>, expr: &mut Expr) {
+fn to_variable(module: &Module, own: &BTreeMap<LocalId, GlobalId>, expr: &mut Expr) {
     let whole = |variable: GlobalId| Place::new(PlaceKind::Global(variable), module.globals[variable].ty.clone());
     match &expr.kind {
         ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {

@@ -130,11 +130,12 @@ impl Body<'_, '_> {
             }
             4 | 5 if self.is_device && ty == Type::UINT => {
                 let axis = self.choices.pick(&AXES);
-                let builtin = match self.choices.below(4) {
+                let builtin = match self.choices.below(5) {
                     0 => Builtin::ThreadIdx(axis),
                     1 => Builtin::BlockIdx(axis),
                     2 => Builtin::BlockDim(axis),
-                    _ => Builtin::GridDim(axis),
+                    3 => Builtin::GridDim(axis),
+                    _ => Builtin::DynamicSharedBytes,
                 };
                 Expr::new(ExprKind::Builtin(builtin), Type::UINT)
             }

@@ -29,6 +29,7 @@ const RESERVED: &[&str] = &[
     "do",
     "double",
     "dynamic",
+    "dynamicSharedBytes",
     "else",
     "false",
     "float",
@@ -68,7 +69,6 @@ const RESERVED: &[&str] = &[
     "void",
     "volatile",
     "warpSize",
-    "dynamicSharedBytes",
     "while",
 ];
 
@@ -212,7 +212,7 @@ pub(super) fn value<T: Copy>(words: Words<T>, word: &str) -> Option<T> {
 /// Whether a word is a name only in backticks.
 pub(super) fn is_reserved(word: &str) -> bool {
     let is_like_one =
-        matches!(word.len(), 2..=13) && word.starts_with(|first: char| first.is_lowercase() || first == '_');
+        matches!(word.len(), 2..=18) && word.starts_with(|first: char| first.is_lowercase() || first == '_');
     is_like_one && RESERVED.binary_search(&word).is_ok()
 }
 

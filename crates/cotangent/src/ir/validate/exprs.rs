@@ -2,9 +2,7 @@
 
 use super::Checker;
 use crate::index::Id;
-use crate::ir::{
-    BinaryOp, Builtin, Expr, ExprKind, FloatKind, GlobalStorage, Place, PlaceKind, Real, Type, UnaryOp, text,
-};
+use crate::ir::{BinaryOp, Builtin, Expr, ExprKind, GlobalStorage, Place, PlaceKind, Type, UnaryOp, text};
 
 impl Checker<'_> {
     /// An expression whose value is used.
@@ -34,7 +32,7 @@ impl Checker<'_> {
             }
             ExprKind::Float(value) => {
                 if let Type::Float(kind) = ty {
-                    self.require(is_value_of(*value, *kind), &format!("{} is no {}", value.0, kind.spelling()));
+                    self.require(kind.has_value(value.0), &format!("{} is no {}", value.0, kind.spelling()));
                 } else {
                     self.wrong_type("a floating constant", ty);
                 }
@@ -261,42 +259,5 @@ impl Checker<'_> {
             }
             PlaceKind::Field(..) | PlaceKind::Index(..) => {}
         }
-    }
-}
-
-/// Whether a floating type has a value: it has enough digits, and the exponent fits. Every type has NaN, whose bits
-/// mean nothing.
-fn is_value_of(Real(value): Real, kind: FloatKind) -> bool {
-    let (digits, least_exponent, greatest) = match kind {
-        FloatKind::Half => (11, -14, 65504.0),
-        FloatKind::BFloat => (8, -126, f64::from(f32::from_bits(0x7f7f_0000))),
-        FloatKind::Float => (24, -126, f64::from(f32::MAX)),
-        FloatKind::Double => return true,
-    };
-    if value == 0.0 || !value.is_finite() {
-        return true;
-    }
-    let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
-    let unit = 2f64.powi(exponent.max(least_exponent) - (digits - 1));
-    value.abs() <= greatest && (value / unit).fract() == 0.0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_floating_types() {
-        let is = |value: f64, kind| is_value_of(Real(value), kind);
-        assert!(is(0.1, FloatKind::Double) && !is(0.1, FloatKind::Float) && is(f64::from(0.1f32), FloatKind::Float));
-        assert!(is(f64::from(f32::from_bits(1)), FloatKind::Float) && !is(f64::from_bits(1), FloatKind::Float));
-        assert!(!is(1e39, FloatKind::Float) && is(f64::INFINITY, FloatKind::Half) && is(f64::NAN, FloatKind::Half));
-        assert!(is(65504.0, FloatKind::Half) && !is(65505.0, FloatKind::Half) && !is(65536.0, FloatKind::Half));
-        assert!(is(2f64.powi(-24), FloatKind::Half) && !is(2f64.powi(-25), FloatKind::Half));
-        assert!(
-            is(1.0078125, FloatKind::BFloat)
-                && !is(1.00390625, FloatKind::BFloat)
-                && is(1e38f32.into(), FloatKind::Float)
-        );
     }
 }

@@ -399,10 +399,10 @@ fn atomics() {
             in `k`, at `atomic compare_and_swap(i, 1u, 2);`: the value to compare with has type `unsigned int`, not `int`"#]],
     );
     check(
-        "kernel k(x: short*, h: __half*) { atomic add(*x, 1s); atomic add(*h, 1.0h); }",
+        "kernel k(x: short*, h: __half*) { atomic add(*x, 1s); atomic add(*h, 1.0h); atomic min(*h, 1.0h); }",
         expect![[r#"
         in `k`, at `atomic add(*x, 1s);`: an atomic on what is no scalar of 32 or 64 bits
-        in `k`, at `atomic add(*h, 1.0h);`: an atomic on what is no scalar of 32 or 64 bits"#]],
+        in `k`, at `atomic min(*h, 1.0h);`: an atomic on what is no scalar of 32 or 64 bits"#]],
     );
 }
 

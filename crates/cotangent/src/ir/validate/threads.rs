@@ -1,7 +1,7 @@
 //! Checks statements about several threads: barriers, atomics, collectives, launches.
 
 use super::Checker;
-use crate::ir::{AtomicOp, BarrierKind, CollectiveOp, Expr, Launch, Place, Space, Type};
+use crate::ir::{AtomicOp, BarrierKind, CollectiveOp, Expr, FloatKind, Launch, Place, Space, Type};
 
 impl Checker<'_> {
     pub(super) fn barrier(&mut self, kind: BarrierKind, argument: Option<&Expr>, into: Option<&Place>) {
@@ -38,12 +38,13 @@ impl Checker<'_> {
     ) {
         self.require(self.is_device(), "an atomic outside device code");
         self.store(place);
-        let is_wide = match place.ty {
+        let is_able = match place.ty {
             Type::Int(kind) => kind.bits() >= 32,
-            Type::Float(kind) => Type::Float(kind) == Type::FLOAT || Type::Float(kind) == Type::DOUBLE,
+            Type::Float(FloatKind::Half | FloatKind::BFloat) => op == AtomicOp::Add,
+            Type::Float(FloatKind::Float | FloatKind::Double) => true,
             Type::Void | Type::Bool | Type::Pointer(_) | Type::Array(..) | Type::Record(_) | Type::Opaque(_) => false,
         };
-        self.require(is_wide, "an atomic on what is no scalar of 32 or 64 bits");
+        self.require(is_able, "an atomic on what is no scalar of 32 or 64 bits");
         self.value_of_type("the value", value, &place.ty);
         let is_compare = op == AtomicOp::CompareAndSwap;
         self.require(compare.is_some() == is_compare, "a value to compare with belongs to compare-and-swap alone");

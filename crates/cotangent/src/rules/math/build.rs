@@ -84,10 +84,6 @@ fn number(value: f64, ty: &Type) -> Option<Expr> {
     let kind = match ty {
         Type::Float(FloatKind::Double) => ExprKind::Float(Real(value)),
         Type::Float(FloatKind::Float) => ExprKind::Float(Real(f64::from(value as f32))),
-        // Only small whole numbers reach the short types, which hold them all.
-        Type::Float(FloatKind::Half | FloatKind::BFloat) if value.fract() == 0.0 && value.abs() <= 256.0 => {
-            ExprKind::Float(Real(value))
-        }
         Type::Int(kind) => return Some(Expr::integer(value as i128, *kind)),
         Type::Float(FloatKind::Half | FloatKind::BFloat)
         | Type::Void

@@ -15,6 +15,9 @@ pub fn page() -> String {
          fast approximations where there are such. Rounding modes (`_rn`, `_rz`, `_ru`, `_rd`) have no influence on \
          derivatives. At a kink or a jump, where there is no derivative, the one that is given is a convention; the \
          last column says which. `pi`, `ln2`, `log2e` and their like are constants. Formulas are as C++ has them, so a comparison with NaN does not hold.\n\n\
+         Derivatives of functions of half precision (`hsin`) are computed in `float`. Functions on pairs (`__hfma2`, \
+         `h2sin`) are read as those on their numbers, and those that an operator or a conversion spells too (`__hadd`, \
+         `__float2half`) as that.\n\n\
          `sincos`, `sincospi` and `modf` are read as the functions that give their results.\n",
     );
     for (title, entries) in TABLE {
@@ -41,6 +44,9 @@ fn names(entry: &Entry, parameters: &str) -> String {
     let plain = [entry.name, entry.f32, entry.fast].into_iter().chain(entry.also.iter().copied());
     let mut names: Vec<String> = plain.filter(|name| !name.is_empty()).map(str::to_owned).collect();
     names.extend(entry.rounded.iter().chain(entry.rounded_f32).map(|name| format!("{name}_r…")));
+    names.extend(entry.half.iter().map(|name| (*name).to_owned()));
+    let rounded_half = entry.rounded_half.iter();
+    names.extend(rounded_half.flat_map(|name| ["half", "bfloat16"].map(|ty| format!("{}_r…", name.replace('#', ty)))));
     if !parameters.is_empty()
         && let Some(first) = names.first_mut()
     {

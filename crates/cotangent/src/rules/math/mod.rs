@@ -23,6 +23,7 @@ pub struct Rule {
     entry: &'static Entry,
     is_single: bool,
     is_fast: bool,
+    is_half: bool,
     partials: Vec<Partial>,
 }
 
@@ -87,14 +88,15 @@ impl Rule {
         }
     }
 
-    /// The value of the derivative in one argument of a call, of the call's type. `result` is the call's value: a
-    /// variable that holds it, or the call itself. None if [`Rule::partial`] is no formula, or if the call's type is no
-    /// floating type for which CUDA has what the formula needs.
+    /// The value of the derivative in one argument of a call, of the call's type, or `float` for half precision.
+    /// `result` is the call's value: a variable that holds it, or the call itself. None if [`Rule::partial`] is no
+    /// formula, or if the call's type is no floating type.
     pub fn build(&self, argument: usize, args: &[Expr], result: &Expr) -> Option<Expr> {
         let Partial::Expr(formula) = self.partial(argument) else { return None };
         if !matches!(result.ty, Type::Float(_)) {
             return None;
         }
+        let result = &Expr::cast(result.clone(), result.ty.at_least_single());
         let call = build::Call { args, result, integer: self.entry.integer(), is_fast: self.is_fast };
         call.build(formula, &result.ty)
     }
@@ -102,6 +104,11 @@ impl Rule {
     /// Whether the name is one for `float` alone.
     pub fn is_single(&self) -> bool {
         self.is_single
+    }
+
+    /// Whether the name is one for half precision alone.
+    pub fn is_half(&self) -> bool {
+        self.is_half
     }
 
     /// The function's name in `double`, if it has one.
@@ -137,7 +144,11 @@ static RULES: LazyLock<BTreeMap<String, Rule>> = LazyLock::new(|| {
         let partials = partials(entry);
         for (name, is_single) in entry.spellings() {
             let is_fast = name == entry.fast;
-            rules.insert(name, Rule { entry, is_single, is_fast, partials: partials.clone() });
+            rules.insert(name, Rule { entry, is_single, is_fast, is_half: false, partials: partials.clone() });
+        }
+        for name in entry.half_spellings() {
+            let partials = partials.clone();
+            rules.insert(name, Rule { entry, is_single: false, is_fast: false, is_half: true, partials });
         }
     }
     rules

@@ -21,6 +21,10 @@ pub(super) struct Entry {
     pub(super) rounded: &'static [&'static str],
     /// Such names for `float` alone.
     pub(super) rounded_f32: &'static [&'static str],
+    /// Names for `__half` and `__nv_bfloat16`, overloaded for both.
+    pub(super) half: &'static [&'static str],
+    /// Such names to which a rounding mode is appended; `#` stands for `half` and for `bfloat16`.
+    pub(super) rounded_half: &'static [&'static str],
     /// What is known about the derivative.
     pub(super) class: Class,
     /// What a reader of the manual has to know: the convention at a kink, where the derivative is infinite.
@@ -57,35 +61,31 @@ pub(super) const CONSTANTS: &[(&str, f64)] = &[
 
 const fn rule(name: &'static str, parameters: &'static str, partials: &'static [&'static str]) -> Entry {
     let class = Class::Derivative(parameters, partials);
-    Entry { name, f32: "", fast: "", also: &[], rounded: &[], rounded_f32: &[], class, note: "", domain: &[] }
+    Entry { name, ..entry_of(class) }
 }
 
-const fn inactive(also: &'static [&'static str], note: &'static str) -> Entry {
+const fn entry_of(class: Class) -> Entry {
     Entry {
         name: "",
         f32: "",
         fast: "",
-        also,
+        also: &[],
         rounded: &[],
         rounded_f32: &[],
-        class: Class::Inactive,
-        note,
-        domain: &[],
-    }
-}
-
-const fn refused(also: &'static [&'static str], reason: &'static str) -> Entry {
-    Entry {
-        name: "",
-        f32: "",
-        fast: "",
-        also,
-        rounded: &[],
-        rounded_f32: &[],
-        class: Class::Refused(reason),
+        half: &[],
+        rounded_half: &[],
+        class,
         note: "",
         domain: &[],
     }
+}
+
+const fn inactive(also: &'static [&'static str], note: &'static str) -> Entry {
+    Entry { also, note, ..entry_of(Class::Inactive) }
+}
+
+const fn refused(also: &'static [&'static str], reason: &'static str) -> Entry {
+    Entry { also, ..entry_of(Class::Refused(reason)) }
 }
 
 /// Between which numbers derivatives are compared with differences where the entry does not say.
@@ -117,6 +117,16 @@ impl Entry {
         self
     }
 
+    const fn half(mut self, names: &'static [&'static str]) -> Entry {
+        self.half = names;
+        self
+    }
+
+    const fn rounded_half(mut self, names: &'static [&'static str]) -> Entry {
+        self.rounded_half = names;
+        self
+    }
+
     const fn note(mut self, note: &'static str) -> Entry {
         self.note = note;
         self
@@ -142,7 +152,16 @@ impl Entry {
         self.parameters().iter().position(|(_, is_integer)| *is_integer)
     }
 
-    /// All names, and whether each is for `float` alone. That for `double` is the first, if there is one.
+    /// The names for half precision.
+    pub(super) fn half_spellings(&self) -> Vec<String> {
+        let modes = ["_rn", "_rz", "_ru", "_rd"];
+        let types = ["half", "bfloat16"];
+        let spelled = |base: &&str| types.map(|ty| modes.map(|mode| format!("{}{mode}", base.replace('#', ty))));
+        let rounded = self.rounded_half.iter().flat_map(spelled).flatten();
+        self.half.iter().map(|name| (*name).to_owned()).chain(rounded).collect()
+    }
+
+    /// All other names, and whether each is for `float` alone. That for `double` is the first, if there is one.
     pub(super) fn spellings(&self) -> Vec<(String, bool)> {
         let rounded = |bases: &[&str], is_single| -> Vec<(String, bool)> {
             let modes = ["_rn", "_rz", "_ru", "_rd"];
@@ -182,19 +201,22 @@ pub(super) const TABLE: &[(&str, &[Entry])] = &[
 ];
 
 const ARITHMETIC: &[Entry] = &[
-    rule("", "a, b", &["1", "1"]).rounded(&["__dadd"]).rounded_f32(&["__fadd"]),
-    rule("", "a, b", &["1", "-1"]).rounded(&["__dsub"]).rounded_f32(&["__fsub"]),
-    rule("", "a, b", &["b", "a"]).rounded(&["__dmul"]).rounded_f32(&["__fmul"]),
+    rule("", "a, b", &["1", "1"]).rounded(&["__dadd"]).rounded_f32(&["__fadd"]).half(&["__hadd_rn"]),
+    rule("", "a, b", &["1", "-1"]).rounded(&["__dsub"]).rounded_f32(&["__fsub"]).half(&["__hsub_rn"]),
+    rule("", "a, b", &["b", "a"]).rounded(&["__dmul"]).rounded_f32(&["__fmul"]).half(&["__hmul_rn"]),
     rule("fdivide", "a, b", &["1 / b", "-y / b"])
         .f32("fdividef")
         .fast("__fdividef")
         .rounded(&["__ddiv"])
         .rounded_f32(&["__fdiv"])
         .domain(&[(-3.0, 3.0), (0.2, 3.0)]),
-    rule("", "x", &["-y * y"]).rounded(&["__drcp"]).rounded_f32(&["__frcp"]).domain(&[(0.2, 3.0)]),
-    rule("fma", "a, b, c", &["b", "a", "1"]).f32("fmaf").rounded(&["__fma"]).rounded_f32(&["__fmaf", "__fmaf_ieee"]),
-    rule("", "x", &["1"]).rounded_f32(&["__double2float"]),
-    rule("__hadd", "a, b", &["1", "1"]).note("of `__half` and `__nv_bfloat16`; of integers it is the mean, inactive"),
+    rule("", "x", &["-y * y"]).rounded(&["__drcp"]).rounded_f32(&["__frcp"]).half(&["hrcp"]).domain(&[(0.2, 3.0)]),
+    rule("fma", "a, b, c", &["b", "a", "1"])
+        .f32("fmaf")
+        .rounded(&["__fma"])
+        .rounded_f32(&["__fmaf", "__fmaf_ieee"])
+        .half(&["__hfma"]),
+    rule("", "x", &["1"]).rounded_f32(&["__double2float"]).rounded_half(&["__float2#"]),
     rule("fmod", "a, b", &["1", "(y - a) / b"]).f32("fmodf").domain(&[(-9.0, 9.0), (0.7, 2.0)]).note(BETWEEN_JUMPS),
     rule("remainder", "a, b", &["1", "(y - a) / b"])
         .f32("remainderf")
@@ -207,9 +229,10 @@ const POWERS: &[Entry] = &[
         .f32("sqrtf")
         .rounded(&["__dsqrt"])
         .rounded_f32(&["__fsqrt"])
+        .half(&["hsqrt"])
         .domain(&[(0.1, 9.0)])
         .note(INFINITE),
-    rule("rsqrt", "x", &["-0.5 * y * y * y"]).f32("rsqrtf").fast("__frsqrt_rn").domain(&[(0.1, 9.0)]),
+    rule("rsqrt", "x", &["-0.5 * y * y * y"]).f32("rsqrtf").fast("__frsqrt_rn").half(&["hrsqrt"]).domain(&[(0.1, 9.0)]),
     rule("cbrt", "x", &["1 / (3 * y * y)"]).f32("cbrtf").domain(&[(-9.0, -0.1)]).note(INFINITE),
     rule("rcbrt", "x", &["-y * y * y * y / 3"]).f32("rcbrtf").domain(&[(-9.0, -0.1)]),
     rule("pow", "a, b", &["b == 0 ? 0 : b * pow(a, b - 1)", "a == 0 ? 0 : y * log(a)"])
@@ -257,19 +280,19 @@ const POWERS: &[Entry] = &[
 ];
 
 const EXPONENTIALS: &[Entry] = &[
-    rule("exp", "x", &["y"]).f32("expf").fast("__expf"),
-    rule("exp2", "x", &["ln2 * y"]).f32("exp2f"),
-    rule("exp10", "x", &["ln10 * y"]).f32("exp10f").fast("__exp10f"),
+    rule("exp", "x", &["y"]).f32("expf").half(&["hexp"]).fast("__expf"),
+    rule("exp2", "x", &["ln2 * y"]).f32("exp2f").half(&["hexp2"]),
+    rule("exp10", "x", &["ln10 * y"]).f32("exp10f").half(&["hexp10"]).fast("__exp10f"),
     rule("expm1", "x", &["y + 1"]).f32("expm1f"),
-    rule("log", "x", &["1 / x"]).f32("logf").fast("__logf").domain(&[(0.1, 9.0)]),
-    rule("log2", "x", &["log2e / x"]).f32("log2f").fast("__log2f").domain(&[(0.1, 9.0)]),
-    rule("log10", "x", &["log10e / x"]).f32("log10f").fast("__log10f").domain(&[(0.1, 9.0)]),
+    rule("log", "x", &["1 / x"]).f32("logf").half(&["hlog"]).fast("__logf").domain(&[(0.1, 9.0)]),
+    rule("log2", "x", &["log2e / x"]).f32("log2f").half(&["hlog2"]).fast("__log2f").domain(&[(0.1, 9.0)]),
+    rule("log10", "x", &["log10e / x"]).f32("log10f").half(&["hlog10"]).fast("__log10f").domain(&[(0.1, 9.0)]),
     rule("log1p", "x", &["1 / (1 + x)"]).f32("log1pf").domain(&[(-0.9, 9.0)]),
 ];
 
 const TRIGONOMETRY: &[Entry] = &[
-    rule("sin", "x", &["cos(x)"]).f32("sinf").fast("__sinf"),
-    rule("cos", "x", &["-sin(x)"]).f32("cosf").fast("__cosf"),
+    rule("sin", "x", &["cos(x)"]).f32("sinf").half(&["hsin"]).fast("__sinf"),
+    rule("cos", "x", &["-sin(x)"]).f32("cosf").half(&["hcos"]).fast("__cosf"),
     rule("tan", "x", &["1 + y * y"]).f32("tanf").fast("__tanf").domain(&[(-1.4, 1.4)]),
     rule("asin", "x", &["rsqrt((1 - x) * (1 + x))"]).f32("asinf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
     rule("acos", "x", &["-rsqrt((1 - x) * (1 + x))"]).f32("acosf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
@@ -285,7 +308,7 @@ const TRIGONOMETRY: &[Entry] = &[
 const HYPERBOLIC: &[Entry] = &[
     rule("sinh", "x", &["cosh(x)"]).f32("sinhf"),
     rule("cosh", "x", &["sinh(x)"]).f32("coshf"),
-    rule("tanh", "x", &["1 - y * y"]).f32("tanhf").fast("__tanhf"),
+    rule("tanh", "x", &["1 - y * y"]).f32("tanhf").half(&["htanh"]).fast("__tanhf"),
     rule("asinh", "x", &["rsqrt(1 + x * x)"]).f32("asinhf"),
     rule("acosh", "x", &["rsqrt((x - 1) * (x + 1))"]).f32("acoshf").domain(&[(1.1, 9.0)]).note("infinite at 1"),
     rule("atanh", "x", &["1 / ((1 - x) * (1 + x))"]).f32("atanhf").domain(&[(-0.95, 0.95)]).note(INFINITE_ENDS),
@@ -330,25 +353,38 @@ const KINKS: &[Entry] = &[
     rule("fmin", "a, b", &["a <= b || b != b ? 1 : 0", "a <= b || b != b ? 0 : 1"])
         .f32("fminf")
         .also(&["min"])
+        .half(&["__hmin"])
         .note(TIES),
     rule("fmax", "a, b", &["a >= b || b != b ? 1 : 0", "a >= b || b != b ? 0 : 1"])
         .f32("fmaxf")
         .also(&["max"])
+        .half(&["__hmax"])
         .note(TIES),
     rule("fdim", "a, b", &["a > b ? 1 : 0", "a > b ? -1 : 0"]).f32("fdimf").note("0 where `a = b`"),
-    rule("fabs", "x", &["x == 0 ? 0 : copysign(1, x)"]).f32("fabsf").also(&["abs"]).note("0 at 0"),
+    rule("fabs", "x", &["x == 0 ? 0 : copysign(1, x)"]).f32("fabsf").also(&["abs"]).half(&["__habs"]).note("0 at 0"),
     rule("copysign", "a, b", &["a == 0 ? 0 : copysign(1, a) * copysign(1, b)", "0"])
         .f32("copysignf")
         .note("in `a`: 0 at `a = 0`"),
     rule("", "x", &["y == x ? 1 : 0"]).f32("__saturatef").note("1 at the ends 0 and 1"),
+    rule("", "a, b", &["a <= b || a != a ? 1 : 0", "a <= b || a != a ? 0 : 1"]).half(&["__hmin_nan"]).note(TIES_NAN),
+    rule("", "a, b", &["a >= b || a != a ? 1 : 0", "a >= b || a != a ? 0 : 1"]).half(&["__hmax_nan"]).note(TIES_NAN),
+    rule("", "a, b", &["y <= 0 || y >= 1 ? 0 : 1", "y <= 0 || y >= 1 ? 0 : 1"]).half(&["__hadd_sat"]).note(SATURATED),
+    rule("", "a, b", &["y <= 0 || y >= 1 ? 0 : 1", "y <= 0 || y >= 1 ? 0 : -1"]).half(&["__hsub_sat"]).note(SATURATED),
+    rule("", "a, b", &["y <= 0 || y >= 1 ? 0 : b", "y <= 0 || y >= 1 ? 0 : a"]).half(&["__hmul_sat"]).note(SATURATED),
+    rule("", "a, b, c", &["y <= 0 || y >= 1 ? 0 : b", "y <= 0 || y >= 1 ? 0 : a", "y <= 0 || y >= 1 ? 0 : 1"])
+        .half(&["__hfma_sat"])
+        .note(SATURATED),
+    rule("", "a, b, c", &["y <= 0 ? 0 : b", "y <= 0 ? 0 : a", "y <= 0 ? 0 : 1"])
+        .half(&["__hfma_relu"])
+        .note("0 where the result is 0"),
 ];
 
 const ROUNDING: &[Entry] = &[
-    rule("ceil", "x", &["0"]).f32("ceilf").note(BETWEEN_JUMPS),
-    rule("floor", "x", &["0"]).f32("floorf").note(BETWEEN_JUMPS),
-    rule("trunc", "x", &["0"]).f32("truncf").note(BETWEEN_JUMPS),
+    rule("ceil", "x", &["0"]).f32("ceilf").half(&["hceil"]).note(BETWEEN_JUMPS),
+    rule("floor", "x", &["0"]).f32("floorf").half(&["hfloor"]).note(BETWEEN_JUMPS),
+    rule("trunc", "x", &["0"]).f32("truncf").half(&["htrunc"]).note(BETWEEN_JUMPS),
     rule("round", "x", &["0"]).f32("roundf").note(BETWEEN_JUMPS),
-    rule("rint", "x", &["0"]).f32("rintf").note(BETWEEN_JUMPS),
+    rule("rint", "x", &["0"]).f32("rintf").half(&["hrint"]).note(BETWEEN_JUMPS),
     rule("nearbyint", "x", &["0"]).f32("nearbyintf").note(BETWEEN_JUMPS),
     rule("logb", "x", &["0"]).f32("logbf").domain(&[(1.1, 1.9)]).note(BETWEEN_JUMPS),
     rule("ldexp", "x, int n", &["ldexp(1, n)", "0"]).f32("ldexpf").domain(&[(-3.0, 3.0), (-9.0, 9.0)]),
@@ -364,36 +400,46 @@ const DIGAMMA: &str = "`digamma` is a function that is printed along with the de
 const TIES: &str =
     "the argument that is returned, `a` if they are equal; a NaN is not returned if the other argument is a number";
 
+const TIES_NAN: &str = "the argument that is returned, `a` if they are equal; a NaN is returned";
+const SATURATED: &str = "0 where the result is 0 or 1";
+
 const INACTIVE: &[Entry] = &[
     inactive(
         &["ilogb", "ilogbf", "llrint", "llrintf", "llround", "llroundf", "lrint", "lrintf", "lround", "lroundf"],
         "an integer that is constant between its jumps",
     ),
-    inactive(&[], "an integer that is constant between its jumps").rounded(&[
-        "__double2int",
-        "__double2ll",
-        "__double2uint",
-        "__double2ull",
-        "__float2int",
-        "__float2ll",
-        "__float2uint",
-        "__float2ull",
-    ]),
-    inactive(&["isfinite", "isinf", "isnan", "signbit", "__finite", "__isinf", "__isnan"], "a test"),
-    inactive(&[], "from an integer").rounded(&[
-        "__int2double",
-        "__int2float",
-        "__ll2double",
-        "__ll2float",
-        "__uint2double",
-        "__uint2float",
-        "__ull2double",
-        "__ull2float",
-    ]),
+    inactive(&[], "an integer that is constant between its jumps")
+        .rounded(&[
+            "__double2int",
+            "__double2ll",
+            "__double2uint",
+            "__double2ull",
+            "__float2int",
+            "__float2ll",
+            "__float2uint",
+            "__float2ull",
+        ])
+        .rounded_half(&["__#2short", "__#2ushort", "__#2int", "__#2uint", "__#2ll", "__#2ull"]),
+    inactive(&["isfinite", "isinf", "isnan", "signbit", "__finite", "__isinf", "__isnan"], "a test")
+        .half(&["__hisinf", "__hisnan"]),
+    inactive(&[], "a comparison").half(&["__hne", "__hequ", "__hltu", "__hleu", "__hgtu", "__hgeu"]),
+    inactive(&[], "from an integer")
+        .rounded(&[
+            "__int2double",
+            "__int2float",
+            "__ll2double",
+            "__ll2float",
+            "__uint2double",
+            "__uint2float",
+            "__ull2double",
+            "__ull2float",
+        ])
+        .rounded_half(&["__short2#", "__ushort2#", "__int2#", "__uint2#", "__ll2#", "__ull2#"]),
     inactive(
         &["__hiloint2double", "__int_as_float", "__longlong_as_double", "__uint_as_float"],
         "from an integer's bits; those of a number that carries a derivative cannot be taken",
-    ),
+    )
+    .half(&["__short_as_half", "__ushort_as_half", "__short_as_bfloat16", "__ushort_as_bfloat16"]),
     inactive(
         &[
             "labs",
@@ -419,6 +465,7 @@ const INACTIVE: &[Entry] = &[
             "__funnelshift_lc",
             "__funnelshift_r",
             "__funnelshift_rc",
+            "__hadd",
             "__mul24",
             "__mul64hi",
             "__mulhi",
@@ -441,6 +488,7 @@ const REFUSED: &[Entry] = &[
     refused(
         &["__double2hiint", "__double2loint", "__double_as_longlong", "__float_as_int", "__float_as_uint"],
         "the bits of a number are an integer, which carries no derivative",
-    ),
+    )
+    .half(&["__half_as_short", "__half_as_ushort", "__bfloat16_as_short", "__bfloat16_as_ushort"]),
     refused(&["nextafter", "nextafterf"], "the next number is a step of rounding, no function of the reals"),
 ];

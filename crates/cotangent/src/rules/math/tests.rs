@@ -12,6 +12,7 @@ use crate::source::Span;
 #[test]
 fn every_name_is_there_once() {
     let mut names: Vec<String> = entries().flat_map(Entry::spellings).map(|(name, _)| name).collect();
+    names.extend(entries().flat_map(Entry::half_spellings));
     assert_eq!(names.len(), RULES.len());
     names.sort();
     assert_eq!(names, math_functions());
@@ -57,7 +58,7 @@ fn function_of(name: &str, argument: usize, real: &Type) -> Option<Module> {
         name: "f".into(),
         space: Space::Device,
         params,
-        result: real.clone(),
+        result: value.ty.clone(),
         locals,
         body: vec![Stmt::new(StmtKind::Return(Some(value)))],
         launch_bounds: None,
@@ -70,7 +71,8 @@ fn function_of(name: &str, argument: usize, real: &Type) -> Option<Module> {
 fn every_formula_is_valid_in_both_precisions() {
     let mut functions = 0;
     for (name, rule) in RULES.iter() {
-        for real in [Type::FLOAT, Type::DOUBLE] {
+        let half = Type::Float(FloatKind::Half);
+        for real in if rule.is_half() { vec![half] } else { vec![Type::FLOAT, Type::DOUBLE] } {
             for argument in 0..rule.parameters().len() {
                 let is_formula = matches!(rule.partial(argument), Partial::Expr(_));
                 let module = function_of(name, argument, &real);
@@ -105,6 +107,9 @@ fn functions_inside_have_the_precision_of_the_call() {
         built("tgamma", 0, &Type::FLOAT),
         built("log2f", 0, &Type::FLOAT),
         built("max", 0, &Type::DOUBLE),
+        built("hsin", 0, &Type::Float(FloatKind::Half)),
+        built("__hfma", 1, &Type::Float(FloatKind::Half)),
+        built("hexp2", 0, &Type::Float(FloatKind::BFloat)),
     ];
     expect![[r#"
         cos(x)
@@ -115,7 +120,10 @@ fn functions_inside_have_the_precision_of_the_call() {
         ((x == 0.0f) ? ((n == 1) ? 0.5f : 0.0f) : ((((n as float) * y) / x) - jnf::<float>((n + 1), x)))
         (y * _cotangent_digammaf(x))
         (1.442695f / x)
-        (((a >= b) || (b != b)) ? 1.0 : 0.0)"#]]
+        (((a >= b) || (b != b)) ? 1.0 : 0.0)
+        cosf((x as float))
+        (a as float)
+        (0.6931472f * (y as float))"#]]
     .assert_eq(&shown.join("\n"));
 }
 
@@ -139,9 +147,7 @@ fn constants_leave_no_trace() {
 fn only_floating_calls_have_derivatives() {
     let integers = [Expr::int(1), Expr::int(2)];
     assert_eq!(derivative("max").unwrap().build(0, &integers, &Expr::int(2)), None);
-    let half = Expr::new(ExprKind::Math("x".into(), Vec::new()), Type::Float(FloatKind::Half));
-    assert!(derivative("__hadd").unwrap().build(0, &[half.clone(), half.clone()], &half).is_some());
-    assert_eq!(derivative("sin").unwrap().build(0, std::slice::from_ref(&half), &half), None);
+    assert_eq!(derivative("__hadd").unwrap().build(0, &integers, &Expr::int(1)), None);
     assert!(matches!(derivative("__float_as_int").unwrap().partial(0), Partial::Refused(_)));
     assert_eq!(*derivative("__int_as_float").unwrap().partial(0), Partial::Zero);
 }

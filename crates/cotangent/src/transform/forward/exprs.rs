@@ -4,7 +4,7 @@ use super::Pushforward;
 use crate::ir::{BinaryOp, Expr, ExprKind, Place, Real, Type, UnaryOp};
 use crate::rules::{self, Partial};
 use crate::transform::differentiable::contains_float;
-use crate::transform::locals::{aggregate, zero};
+use crate::transform::locals::{aggregate, in_type, zero};
 
 impl Pushforward<'_, '_> {
     /// The tangent of a value, zero if it has none, as a value of the given type.
@@ -119,6 +119,8 @@ impl Pushforward<'_, '_> {
 
     /// The sum of partials times tangents.
     fn math(&mut self, name: &str, args: &[Expr], value: &Expr) -> Option<Expr> {
+        // In `float` for half precision.
+        let ty = value.ty.at_least_single();
         let mut total = None;
         for (index, arg) in args.iter().enumerate() {
             if !contains_float(self.ctx.primal, &arg.ty) {
@@ -132,13 +134,13 @@ impl Pushforward<'_, '_> {
             if let Partial::Refused(reason) = rule.partial(index) {
                 self.refuse(value.span, format!("`{name}` has no derivative: {reason}"), "use another function here");
             } else if let Some(partial) = rule.build(index, args, value) {
-                total = sum(total, Some(times(partial, Expr::cast(tangent, value.ty.clone()))));
+                total = sum(total, Some(times(partial, in_type(tangent, &ty))));
             } else if matches!(rule.partial(index), Partial::Expr(_)) {
                 let message = format!("the derivative of `{name}` is not known in this precision");
                 self.refuse(value.span, message, "compute it in float or double");
             }
         }
-        total
+        total.map(|total| in_type(total, &value.ty))
     }
 }
 

@@ -347,9 +347,9 @@ fn what_has_no_derivative_is_refused_with_a_way_out() {
         "k",
         "x",
         expect![[r#"
-        C0202: an active value is stored to `total`, which is constant
-          help: name `total` too
-    "#]],
+            C0202: an active value is stored to `total`, which is constant
+              help: name `total` too
+        "#]],
     );
 }
 

@@ -61,8 +61,8 @@ mod tests {
                  let shared s: float[4];
                  s[0] = x[i];
                }
-               let dynamic shared a: float[0];
-               let dynamic shared b: float[0];
+               let dynamic a: float[0];
+               let dynamic b: float[0];
                a[0] = 1.0f;
                b[1] = 2.0f;
              }",
@@ -70,6 +70,18 @@ mod tests {
         .expect("the text is well-formed");
         module.functions.iter_mut().for_each(gather_shared);
         assert_eq!(validate(&module), Ok(()));
-        expect![[r#""#]].assert_eq(&text::print(&module));
+        expect![[r#"
+            kernel k(x: float*, n: int) {
+              unused dynamic b#5: float[0];
+              let dynamic a#4: float[0];
+              let shared s#3: float[4];
+              for i: int = 0; i < n; i += 1 {
+                s[0] = x[i];
+              }
+              a[0] = 1.0f;
+              a[1] = 2.0f;
+            }
+        "#]]
+        .assert_eq(&text::print(&module));
     }
 }

@@ -1,5 +1,6 @@
 //! Atomics of the primal: a sum that many threads add to hands its adjoint to each of them.
 
+use super::expr::seed_in;
 use super::function::{Ctx, Pair};
 use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
 use crate::ir::{AtomicOp, Block, Expr, Place, Stmt, UnaryOp};
@@ -25,7 +26,7 @@ impl Ctx<'_> {
         match op {
             AtomicOp::Add | AtomicOp::Subtract => {
                 let Some(shadow) = self.shadow(place) else { return pair };
-                let seed = Expr::load(shadow);
+                let seed = seed_in(shadow);
                 let seed = if op == AtomicOp::Add { seed } else { Expr::unary(UnaryOp::Negate, seed) };
                 if self.is_active_value(value) {
                     self.adjoint(value, seed, &mut pair.reverse);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::locals::{aggregate, assign, declare, mentions, same_place};
 use super::super::normalize::own_variable;
-use super::expr::{constant, when};
+use super::expr::{constant, seed_in, when};
 use super::function::{Ctx, Pair};
 use super::stable::Kept;
 use crate::analysis::{self, Object, carries_floats};
@@ -146,7 +146,7 @@ impl Ctx<'_> {
 
     /// What a shadow that leads to adjoints begins with: pointers to them, and zeros.
     fn shadow_value(&mut self, value: &Expr) -> Expr {
-        let ty = super::super::shadow::shadow_type(&value.ty);
+        let ty = self.shadows.widening.shadow(&value.ty);
         match (&value.ty, &value.kind) {
             (Type::Pointer(_), _) => match self.shadow_pointer(value) {
                 Some(shadow) => Expr { ty, ..shadow },
@@ -245,18 +245,18 @@ impl Ctx<'_> {
     fn assign_number(&mut self, stmt: &Stmt, place: &Place, value: &Expr, shadow: Place, out: &mut Block) {
         if let Some((rest, is_minus)) = increment(place, value) {
             // What is added may be of the same array: then the adjoint itself may change on the way.
-            let seed = Expr::load(shadow);
+            let seed = seed_in(shadow);
             let seed = if self.reads_object_of(place, rest) { self.keep("_r", seed, out) } else { seed };
             let seed = if is_minus { Expr::unary(UnaryOp::Negate, seed) } else { seed };
             return self.adjoint(rest, seed, out);
         }
-        let zero = assign(shadow.clone(), constant(0.0, &place.ty)).at(stmt.span);
+        let zero = assign(shadow.clone(), constant(0.0, &shadow.ty)).at(stmt.span);
         if self.reads_object_of(place, value) {
-            let seed = self.keep("_r", Expr::load(shadow), out);
+            let seed = self.keep("_r", seed_in(shadow), out);
             out.push(zero);
             self.adjoint(value, seed, out);
         } else {
-            self.adjoint(value, Expr::load(shadow), out);
+            self.adjoint(value, seed_in(shadow), out);
             if !self.is_first_value(place) {
                 out.push(zero);
             }
@@ -265,10 +265,10 @@ impl Ctx<'_> {
 
     fn assign_aggregate(&mut self, place: &Place, value: &Expr, shadow: Place, out: &mut Block) {
         let seed = if self.reads_object_of(place, value) {
-            let local = self.names.add(&mut self.function, "_r", place.ty.clone());
+            let local = self.names.add(&mut self.function, "_r", shadow.ty.clone());
             out.push(declare(local, Some(Expr::load(shadow.clone()))));
             self.clear(&shadow, out);
-            Place::local(local, place.ty.clone())
+            Place::local(local, shadow.ty.clone())
         } else {
             shadow.clone()
         };

@@ -1,6 +1,6 @@
 //! Calls that stay calls: the reverse sweep calls the function's pullback.
 
-use super::super::locals::declare;
+use super::super::locals::{declare, in_type};
 use super::function::{Ctx, Pair};
 use super::{Pattern, Sharing};
 use crate::analysis::{self, carries_floats};
@@ -21,7 +21,8 @@ impl Ctx<'_> {
         }
         let out = &mut pair.reverse;
         let mut call_args = args.to_vec();
-        call_args.push(self.seed_of(into, &shadow, out));
+        let seed_type = self.shadows.widening.private(&into.ty);
+        call_args.push(self.seed_of(into, &seed_type, &shadow, out));
         let mut after = Block::new();
         for (arg, sharing) in args.iter().zip(&pattern) {
             match sharing {
@@ -31,7 +32,10 @@ impl Ctx<'_> {
                     let ty = Type::pointer(pointer.ty.pointee().cloned().unwrap_or(Type::Void));
                     call_args.push(as_pointer(pointer, ty));
                 }
-                Sharing::Private | Sharing::Shared => call_args.push(self.argument_adjoint(arg, out, &mut after)),
+                Sharing::Private | Sharing::Shared => {
+                    let ty = self.shadows.widening.private(&arg.ty);
+                    call_args.push(self.argument_adjoint(arg, &ty, out, &mut after));
+                }
             }
         }
         match self.pullbacks.request(self.module, callee, Pattern { sharing: pattern }) {
@@ -44,15 +48,31 @@ impl Ctx<'_> {
         pair
     }
 
-    /// The adjoint of what a call computes, and its end: an adjoint that the call adds to must not be the seed itself.
-    pub(super) fn seed_of(&mut self, into: &Place, shadow: &Place, out: &mut Block) -> Expr {
+    /// The adjoint of what a call computes in the type that the pullback takes, and its end: an adjoint that the call
+    /// adds to must not be the seed itself.
+    pub(super) fn seed_of(&mut self, into: &Place, ty: &Type, shadow: &Place, out: &mut Block) -> Expr {
         if self.is_first_value(into) && matches!(into.ty, Type::Float(_)) {
-            return Expr::load(shadow.clone());
+            return self.as_type(shadow, ty);
         }
-        let local = self.names.add(&mut self.function, "_r", into.ty.clone());
-        out.push(declare(local, Some(Expr::load(shadow.clone()))));
+        let local = self.names.add(&mut self.function, "_r", ty.clone());
+        out.push(declare(local, Some(self.as_type(shadow, ty))));
         self.clear(shadow, out);
-        Expr::load(Place::local(local, into.ty.clone()))
+        Expr::load(Place::local(local, ty.clone()))
+    }
+
+    /// What an adjoint holds, its numbers in the precision of a type of the same shape.
+    fn as_type(&self, adjoint: &Place, ty: &Type) -> Expr {
+        let (Type::Record(from), Type::Record(into)) = (&adjoint.ty, ty) else {
+            return in_type(Expr::load(adjoint.clone()), ty);
+        };
+        if from == into {
+            return Expr::load(adjoint.clone());
+        }
+        let fields = |record| (0u32..).zip(&self.module.records[record].fields);
+        let parts = fields(*from).zip(fields(*into)).map(|((position, from), (_, into))| {
+            self.as_type(&adjoint.clone().field(position, from.ty.clone()), &into.ty)
+        });
+        Expr::new(ExprKind::Construct(parts.collect()), ty.clone())
     }
 
     /// How the adjoint of an argument is reached by threads.
@@ -76,16 +96,16 @@ impl Ctx<'_> {
     }
 
     /// A pointer to where the pullback adds the adjoint of an argument that is passed by value.
-    pub(super) fn argument_adjoint(&mut self, arg: &Expr, out: &mut Block, after: &mut Block) -> Expr {
+    pub(super) fn argument_adjoint(&mut self, arg: &Expr, ty: &Type, out: &mut Block, after: &mut Block) -> Expr {
         if let ExprKind::Load(place) = &arg.kind
             && self.objects.of_place(place).iter().all(|object| self.is_private(object))
-            && let Some(shadow) = self.shadow(place)
+            && let Some(shadow) = self.shadow(place).filter(|shadow| shadow.ty == *ty)
         {
             return Expr::address_of(shadow);
         }
-        let local = self.names.add(&mut self.function, "_d_arg", arg.ty.clone());
+        let local = self.names.add(&mut self.function, "_d_arg", ty.clone());
         out.push(self.declare_zero(local));
-        let adjoint = Place::local(local, arg.ty.clone());
+        let adjoint = Place::local(local, ty.clone());
         self.adjoint_of_aggregate(arg, &adjoint, after);
         Expr::address_of(adjoint)
     }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::super::locals::declare;
+use super::super::locals::{declare, in_type};
 use super::function::Ctx;
 use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::walk::{self, NodeMut};
@@ -10,7 +10,8 @@ use crate::ir::{BinaryOp, Block, Expr, ExprKind, Place, Real, Stmt, StmtKind, Ty
 use crate::rules::{self, Partial};
 
 impl Ctx<'_> {
-    /// Appends the statements that add `seed` times the derivative of `value` to the adjoints of its operands.
+    /// Appends the statements that add `seed` times the derivative of `value` to the adjoints of its operands. The seed
+    /// is of the type in which derivatives of the value are computed.
     pub(super) fn adjoint(&mut self, value: &Expr, seed: Expr, out: &mut Block) {
         if !self.is_active_value(value) {
             return;
@@ -31,7 +32,7 @@ impl Ctx<'_> {
                 self.adjoint(otherwise, seed, &mut else_block);
                 out.extend(when((**cond).clone(), then_block, else_block));
             }
-            ExprKind::Cast(operand) => self.adjoint(operand, Expr::cast(seed, operand.ty.clone()), out),
+            ExprKind::Cast(operand) => self.adjoint(operand, in_type(seed, &operand.ty.at_least_single()), out),
             ExprKind::Math(name, args) => self.adjoint_of_math(value, name, args, seed, out),
             ExprKind::Bool(_)
             | ExprKind::Int(_)
@@ -48,6 +49,7 @@ impl Ctx<'_> {
     fn adjoint_of_operator(&mut self, op: BinaryOp, left: &Expr, right: &Expr, seed: Expr, out: &mut Block) {
         let both = self.is_active_value(left) && self.is_active_value(right);
         let seed = if both { self.bind(seed, out) } else { seed };
+        let factor = |operand: &Expr| in_type(operand.clone(), &operand.ty.at_least_single());
         match op {
             BinaryOp::Add => {
                 self.adjoint(left, seed.clone(), out);
@@ -58,13 +60,13 @@ impl Ctx<'_> {
                 self.adjoint(right, negate(seed), out);
             }
             BinaryOp::Multiply => {
-                self.adjoint(left, multiply(seed.clone(), right.clone()), out);
-                self.adjoint(right, multiply(seed, left.clone()), out);
+                self.adjoint(left, multiply(seed.clone(), factor(right)), out);
+                self.adjoint(right, multiply(seed, factor(left)), out);
             }
             BinaryOp::Divide => {
-                self.adjoint(left, Expr::binary(BinaryOp::Divide, seed.clone(), right.clone()), out);
-                let square = Expr::binary(BinaryOp::Multiply, right.clone(), right.clone());
-                let share = Expr::binary(BinaryOp::Divide, multiply(seed, left.clone()), square);
+                self.adjoint(left, Expr::binary(BinaryOp::Divide, seed.clone(), factor(right)), out);
+                let square = Expr::binary(BinaryOp::Multiply, factor(right), factor(right));
+                let share = Expr::binary(BinaryOp::Divide, multiply(seed, factor(left)), square);
                 self.adjoint(right, negate(share), out);
             }
             BinaryOp::Remainder
@@ -107,15 +109,16 @@ impl Ctx<'_> {
             }
             let Some(partial) = rule.build(position, args, value) else { continue };
             let partial = self.call_helpers(partial, out);
+            let ty = arg.ty.at_least_single();
             match partial.kind {
                 ExprKind::Select(cond, then, otherwise) if is_constant(&then, 1.0) && is_constant(&otherwise, 0.0) => {
                     let mut then_block = Block::new();
-                    self.adjoint(arg, Expr::cast(seed.clone(), arg.ty.clone()), &mut then_block);
+                    self.adjoint(arg, in_type(seed.clone(), &ty), &mut then_block);
                     out.extend(when(*cond, then_block, Block::new()));
                 }
                 _ => {
                     let share = multiply(seed.clone(), partial);
-                    self.adjoint(arg, Expr::cast(share, arg.ty.clone()), out);
+                    self.adjoint(arg, in_type(share, &ty), out);
                 }
             }
         }
@@ -147,7 +150,7 @@ impl Ctx<'_> {
             return;
         }
         match (&value.kind, &value.ty) {
-            (_, Type::Float(_)) => self.adjoint(value, Expr::load(seed.clone()), out),
+            (_, Type::Float(_)) => self.adjoint(value, seed_in(seed.clone()), out),
             (ExprKind::Load(place), _) => {
                 let Some(shadow) = self.shadow(place) else { return };
                 let is_private = self.is_private_place(place);
@@ -155,8 +158,10 @@ impl Ctx<'_> {
                     out.push(add(into, Expr::load(from), is_private).at(value.span));
                 }
             }
-            (ExprKind::Construct(operands), Type::Record(record)) => {
-                let fields = self.module.records[*record].fields.clone();
+            (ExprKind::Construct(operands), Type::Record(_)) => {
+                // An adjoint may have wider numbers than what it is the adjoint of.
+                let Type::Record(record) = seed.ty else { return };
+                let fields = self.module.records[record].fields.clone();
                 for ((position, field), operand) in (0u32..).zip(&fields).zip(operands) {
                     self.adjoint_of_aggregate(operand, &seed.clone().field(position, field.ty.clone()), out);
                 }
@@ -246,11 +251,18 @@ impl Ctx<'_> {
 
 /// An addition to an adjoint. Behind a pointer to memory of the thread's own it is a plain one: no later pass could tell.
 fn add(shadow: Place, value: Expr, is_private: bool) -> Stmt {
+    let value = in_type(value, &shadow.ty);
     if is_private && super::super::normalize::own_variable(&shadow).is_none() {
         let sum = Expr::binary(BinaryOp::Add, Expr::load(shadow.clone()), value);
         return Stmt::new(StmtKind::Assign { place: shadow, value: sum });
     }
     Stmt::new(StmtKind::Accumulate { place: shadow, value })
+}
+
+/// What an adjoint holds, in the type in which derivatives are computed.
+pub(super) fn seed_in(shadow: Place) -> Expr {
+    let ty = shadow.ty.at_least_single();
+    Expr::cast(Expr::load(shadow), ty)
 }
 
 /// An `if`, or nothing where there is nothing to do.

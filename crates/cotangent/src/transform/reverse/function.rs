@@ -13,7 +13,7 @@ use crate::ir::{
 use crate::source::Span;
 
 use super::super::locals::{NewLocals, assign, declare, zero};
-use super::super::shadow::{Shadows, shadow_name, shadow_type};
+use super::super::shadow::{Shadows, shadow_name};
 
 /// Arrays of at most so many scalars are copied where a value must be kept; of larger ones, only what is read.
 const MAX_COPIED: u64 = 32;
@@ -270,13 +270,33 @@ impl Ctx<'_> {
         if variable.storage == Storage::DynamicShared {
             return self.add_dynamic_shadow(local);
         }
-        let ty = shadow_type(&variable.ty);
+        let ty = self.variable_shadow_type(local);
         let shadow = self.names.add(&mut self.function, &shadow_name(&variable.name), ty.clone());
         self.function.locals[shadow].storage = variable.storage;
         if ty.is_pointer() {
             self.twins.insert(shadow, local);
         }
         self.shadows.insert(local, Place::local(shadow, ty));
+    }
+
+    /// The type of a variable's shadow. What a thread sums up for itself is `float` at least, unless a pointer may lead
+    /// there: then it has the type that pointers to adjoints promise.
+    fn variable_shadow_type(&self, local: LocalId) -> Type {
+        let variable = &self.primal.locals[local];
+        let widening = &self.shadows.widening;
+        let wide = widening.private(&variable.ty);
+        let mut is_pointed_to = variable.storage != Storage::Private || self.address_taken.contains(&local);
+        if wide != variable.ty {
+            walk::each_expr(&self.primal.body, &mut |expr| {
+                let is_own = |place: &Place| super::super::normalize::own_variable(place) == Some(local);
+                is_pointed_to |= matches!(&expr.kind, ExprKind::AddressOf(place) if is_own(place));
+            });
+        }
+        match &variable.ty {
+            Type::Pointer(_) => widening.shadow(&variable.ty),
+            other if is_pointed_to => widening.in_memory(other),
+            _ => wide,
+        }
     }
 
     /// Whether a variable has a shadow: it is active, or points to something that is.

@@ -38,6 +38,7 @@ use super::normalize::{
 };
 use super::privatize::privatize;
 use super::references::references_to_pointers;
+use super::shadow::Widening;
 use super::signatures::check_rules;
 use super::simplify::simplify;
 use super::variables::lift;
@@ -55,6 +56,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
     if module.functions[request.function].space == Space::Host {
         launch::dim3(&mut module);
     }
+    let widening = Widening::new(&mut module, request.wide_adjoints);
     let module = &module;
     // What is printed states no rules: the derivative calls what they name.
     let program = Module { rules: Vec::new(), ..module.clone() };
@@ -65,6 +67,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             output: program.clone(),
             analyses: request.analyses,
             record_slots: request.record_slots,
+            widening: widening.clone(),
             ..Pullbacks::default()
         };
         let wrt = lifted.wrt.clone();
@@ -167,6 +170,8 @@ pub(super) struct Pullbacks {
     analyses: Analyses,
     /// How many slots the record has for each thread, where the user says so.
     record_slots: Option<u32>,
+    /// Which adjoints are wider than what they are the adjoints of.
+    widening: Widening,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
     /// The split forms of kernels that host functions launch, by the parameters that are active and those that are saved.
     launched: HashMap<(FunctionId, Vec<LocalId>, Vec<LocalId>), Derived>,

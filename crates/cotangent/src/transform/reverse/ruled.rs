@@ -97,7 +97,7 @@ impl Ctx<'_> {
         if has_seed(self.module, function) {
             let shadow = active_into.and_then(|into| self.shadow(into));
             call_args.push(match (active_into, shadow) {
-                (Some(into), Some(shadow)) => self.seed_of(into, &shadow, &mut out),
+                (Some(into), Some(shadow)) => self.seed_of(into, &into.ty, &shadow, &mut out),
                 _ => self.zero(&function.result),
             });
         }
@@ -231,7 +231,7 @@ impl Ctx<'_> {
         after: &mut Block,
     ) -> Expr {
         match (sharing, &arg.kind) {
-            (Sharing::Private, _) if is_pure => self.argument_adjoint(arg, out, after),
+            (Sharing::Private, _) if is_pure => self.argument_adjoint(arg, &arg.ty, out, after),
             // Not the adjoint itself of a variable, which the rule may be given to overwrite too.
             (Sharing::Constant | Sharing::Private, _) => {
                 let name = if sharing == Sharing::Private { "_d_arg" } else { "_d_unused" };

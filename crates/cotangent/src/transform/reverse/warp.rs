@@ -35,18 +35,19 @@ impl Ctx<'_> {
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
         let Some(into) = into.filter(|into| self.is_active_place(into)) else { return pair };
         let Some(shadow) = self.shadow(into) else { return pair };
-        let (Type::Float(kind), Some(mask), Some(value)) = (&into.ty, mask, args.first()) else {
+        let ty = into.ty.at_least_single();
+        let (Type::Float(kind), Some(mask), Some(value)) = (&ty, mask, args.first()) else {
             self.refuse_exchange(stmt);
             return pair;
         };
-        let seed = self.seed_of(into, &shadow, &mut pair.reverse);
+        let seed = self.seed_of(into, &ty, &shadow, &mut pair.reverse);
         if !self.is_active_value(value) {
             return pair;
         }
         let argument = args.get(1).cloned().unwrap_or(Expr::int(0));
         let width = args.get(2).cloned().unwrap_or(Expr::int(32));
-        let adjoint = self.names.add(&mut self.function, "_r", into.ty.clone());
-        let place = Place::local(adjoint, into.ty.clone());
+        let adjoint = self.names.add(&mut self.function, "_r", ty.clone());
+        let place = Place::local(adjoint, ty.clone());
         pair.reverse.push(declare(adjoint, None));
         let is_same = self.is_same_in_warp(&argument);
         if op == CollectiveOp::ShuffleXor && is_same && constant_int(&width) == Some(WARP) {
@@ -81,7 +82,8 @@ impl Ctx<'_> {
         if !self.is_active_place(&place) || !self.is_private_variable(&place) {
             return None;
         }
-        let (Type::Float(kind), Some(shadow)) = (&place.ty, self.shadow(&place)) else { return None };
+        let shadow = self.shadow(&place)?;
+        let Type::Float(kind) = &shadow.ty else { return None };
         let (name, text) = rules::sum_adjoint(*kind)?;
         let function = self.pullbacks.helper_of(&name, &text)?;
         let args = vec![sum.mask.clone(), Expr::load(shadow.clone()), Expr::int(i64::try_from(sum.width).ok()?)];

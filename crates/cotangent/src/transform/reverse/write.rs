@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::accumulate::AdjointParam;
-use super::super::locals::{NewLocals, mentions, rename, tell_apart};
+use super::super::locals::{NewLocals, in_type, mentions, rename, tell_apart};
 use super::super::normalize::address_taken;
 use super::super::refused_stores::refused_stores;
 use super::super::refused_views::refused_views;
-use super::super::shadow::{Shadows, shadow_name, shadow_type};
+use super::super::shadow::{Shadows, shadow_name};
 use super::super::variables::{label, labels};
 use super::block::Sweeps;
 use super::expr::constant;
@@ -89,7 +89,7 @@ pub(super) fn write(
         write_counts: ruled::count_call_writes(&objects, primal, write_counts(&objects, primal)),
         function,
         names,
-        shadows: Shadows::default(),
+        shadows: Shadows::with(pullbacks.widening.clone()),
         twins: HashMap::new(),
         frames: vec![Frame::default()],
         pullbacks,
@@ -212,8 +212,13 @@ impl Ctx<'_> {
         for param in named {
             let variable = self.primal.locals[*param].clone();
             let ty = match &variable.ty {
-                Type::Pointer(pointer) => Type::pointer(shadow_type(&pointer.pointee)),
-                other => Type::pointer(other.clone()),
+                Type::Pointer(pointer) => {
+                    let shadow = self.shadows.widening.shadow(&Type::pointer(pointer.pointee.clone()));
+                    Type::pointer(shadow.pointee().cloned().unwrap_or(Type::Void))
+                }
+                // What a caller's thread sums up for itself.
+                other if matches!(kind, Kind::Pullback(_)) => Type::pointer(self.shadows.widening.private(other)),
+                other => Type::pointer(self.shadows.widening.in_memory(other)),
             };
             let adjoint = self.add_param(&shadow_name(&variable.name), ty.clone());
             let is_shared = match kind {
@@ -238,8 +243,9 @@ impl Ctx<'_> {
                 continue;
             }
             let name = format!("{}_sum", shadow_name(&variable.name));
-            let local = self.names.add(&mut self.function, &name, variable.ty.clone());
-            self.shadows.insert(*param, Place::local(local, variable.ty.clone()));
+            let ty = self.shadows.widening.private(&variable.ty);
+            let local = self.names.add(&mut self.function, &name, ty.clone());
+            self.shadows.insert(*param, Place::local(local, ty));
             sums.push(Sum { local, total });
         }
         (adjoints, sums)
@@ -254,7 +260,7 @@ impl Ctx<'_> {
 
     /// The adjoint of the result.
     fn seed(&mut self, kind: &Kind) -> Option<Place> {
-        let result = self.primal.result.clone();
+        let result = self.shadows.widening.private(&self.primal.result);
         match kind {
             Kind::Pullback(_) => {
                 let name = self.names.name("_seed");
@@ -364,7 +370,8 @@ impl Ctx<'_> {
         for sum in used {
             let local = Place::local(sum.local, self.function.locals[sum.local].ty.clone());
             for (from, into) in self.leaves(&local).into_iter().zip(self.leaves(&sum.total)) {
-                out.push(Stmt::new(StmtKind::Accumulate { place: into, value: Expr::load(from) }));
+                let value = in_type(Expr::load(from), &into.ty);
+                out.push(Stmt::new(StmtKind::Accumulate { place: into, value }));
             }
         }
         out
@@ -373,7 +380,7 @@ impl Ctx<'_> {
     fn adjoint_of_result(&mut self, value: &Expr, seed: Option<&Place>, out: &mut Block) {
         match (seed, &value.ty) {
             (Some(seed), _) => self.adjoint_of_aggregate(value, seed, out),
-            (None, Type::Float(_)) => self.adjoint(value, constant(1.0, &value.ty), out),
+            (None, Type::Float(_)) => self.adjoint(value, constant(1.0, &value.ty.at_least_single()), out),
             (None, _) => self.report(
                 Diagnostic::new(
                     NOT_DIFFERENTIABLE,

@@ -1,0 +1,377 @@
+//! The C ABI: what `include/cotangent/tape.h` declares. No panic leaves it: a lane in which one happens has the error
+//! [`Error::Panicked`] from then on. A null lane does nothing and gives [`Error::Empty`] or null.
+
+use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::mem::offset_of;
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::ptr;
+
+use crate::error::Error;
+use crate::lane::{Lane, Window};
+use crate::mark::Mark;
+use crate::objects::Foreign;
+use crate::tape::{Options, Tape};
+
+/// `cotangent_tape_options`: zero stands for the default.
+#[repr(C)]
+pub struct COptions {
+    slab_bytes: usize,
+    budget_bytes: usize,
+    spill: *const c_char,
+}
+
+/// Opens a tape.
+///
+/// # Safety
+/// `options` is null or leads to options, whose folder is null or ends with a zero; `tape` leads to a place for the result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_tape_open(options: *const COptions, tape: *mut *mut Tape) -> u32 {
+    let open = || {
+        // SAFETY: promised by the caller.
+        let options = unsafe { options.as_ref() };
+        // SAFETY: promised by the caller.
+        Tape::new(options.map(|options| unsafe { read_options(options) }).unwrap_or_default())
+    };
+    let (opened, code) = match catch_unwind(open).unwrap_or(Err(Error::Panicked)) {
+        Ok(opened) => (Box::into_raw(Box::new(opened)), 0),
+        Err(error) => (ptr::null_mut(), error.code()),
+    };
+    // SAFETY: promised by the caller.
+    unsafe { *tape = opened };
+    code
+}
+
+/// # Safety
+/// The folder is null or ends with a zero.
+unsafe fn read_options(options: &COptions) -> Options {
+    let default = Options::default();
+    let or = |value, default| if value == 0 { default } else { value };
+    Options {
+        slab_bytes: or(options.slab_bytes, default.slab_bytes),
+        budget_bytes: or(options.budget_bytes, default.budget_bytes),
+        spill: (!options.spill.is_null()).then(|| {
+            // SAFETY: promised by the caller.
+            let folder = unsafe { CStr::from_ptr(options.spill) };
+            PathBuf::from(OsStr::from_bytes(folder.to_bytes()))
+        }),
+        ..default
+    }
+}
+
+/// Closes a tape. Its lanes go on.
+///
+/// # Safety
+/// `tape` is null, or was opened and not closed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_tape_close(tape: *mut Tape) {
+    // SAFETY: `open` made it a box.
+    unsafe { close(tape) }
+}
+
+/// Opens a lane; null only if there is no tape.
+///
+/// # Safety
+/// `tape` is null, or was opened and not closed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_open(tape: *mut Tape) -> *mut Lane {
+    let open = || {
+        // SAFETY: promised by the caller.
+        let tape = unsafe { tape.as_ref() }?;
+        Some(Box::into_raw(Box::new(tape.lane())))
+    };
+    catch_unwind(AssertUnwindSafe(open)).ok().flatten().unwrap_or(ptr::null_mut())
+}
+
+/// Closes a lane; its objects are destroyed.
+///
+/// # Safety
+/// `lane` is null, or was opened and not closed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_close(lane: *mut Lane) {
+    // SAFETY: `open` made it a box.
+    unsafe { close(lane) }
+}
+
+/// Pushes bytes over the end of the slab.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only; `from` leads to so many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_push(lane: *mut Lane, from: *const c_void, bytes: usize) {
+    // SAFETY: promised by the caller.
+    unsafe { act(lane, |lane| lane.push_slow(from.cast(), bytes)) }
+}
+
+/// Pops bytes from below the beginning of the slab; zeros if there is an error.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only; `to` leads to so many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_pop(lane: *mut Lane, to: *mut c_void, bytes: usize) {
+    let zeros = || {
+        // SAFETY: promised by the caller.
+        unsafe { ptr::write_bytes(to.cast::<u8>(), 0, bytes) }
+    };
+    // SAFETY: promised by the caller.
+    let was_popped = unsafe { on(lane, false, |lane| lane.pop_slow(to.cast(), bytes).is_ok()) };
+    if !was_popped {
+        zeros();
+    }
+}
+
+/// The present end.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_mark(lane: *mut Lane) -> Mark {
+    let nowhere = Mark { position: u64::MAX, objects: u32::MAX, lane: u32::MAX };
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, nowhere, |lane| lane.mark()) }
+}
+
+/// Forgets all above a mark.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_rewind(lane: *mut Lane, mark: Mark) {
+    // SAFETY: promised by the caller.
+    unsafe { act(lane, |lane| lane.rewind(mark)) }
+}
+
+/// Begins to read again.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_hold(lane: *mut Lane) {
+    // SAFETY: promised by the caller.
+    unsafe { act(lane, |lane| lane.hold()) }
+}
+
+/// Goes on reading from a mark.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_seek(lane: *mut Lane, mark: Mark) {
+    // SAFETY: promised by the caller.
+    unsafe { act(lane, |lane| lane.seek(mark)) }
+}
+
+/// Ends reading again.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_release(lane: *mut Lane) {
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, (), |lane| lane.release()) }
+}
+
+/// Bytes on the lane.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_position(lane: *mut Lane) -> u64 {
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, 0, |lane| lane.position()) }
+}
+
+/// The first error's number, or zero.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_status(lane: *mut Lane) -> u32 {
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, Error::Empty.code(), |lane| lane.error.map_or(0, Error::code)) }
+}
+
+/// Forgets all values and the error.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_clear(lane: *mut Lane) {
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, (), |lane| lane.clear()) }
+}
+
+/// Gives an object to the side lane. If it cannot be kept it is destroyed at once.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only; `destroy` is null, or may be called once with `object`, by
+/// this thread, and does not throw.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_push_object(
+    lane: *mut Lane,
+    object: *mut c_void,
+    destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+) {
+    // SAFETY: promised by the caller.
+    let object = unsafe { Foreign::new(object, destroy) };
+    // SAFETY: promised by the caller.
+    unsafe { act(lane, |lane| lane.push_object(object)) }
+}
+
+/// Takes the last object off the side lane; the caller owns it. Null if there is none.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_pop_object(lane: *mut Lane) -> *mut c_void {
+    let pop = |lane: &mut Lane| lane.pop_object::<Foreign>().map_or(ptr::null_mut(), Foreign::release);
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, ptr::null_mut(), pop) }
+}
+
+/// The last object of the side lane, which keeps it. Null if there is none.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_top_object(lane: *mut Lane) -> *mut c_void {
+    let top = |lane: &mut Lane| lane.objects.top::<Foreign>().map_or(ptr::null_mut(), |object| object.address());
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, ptr::null_mut(), top) }
+}
+
+/// Sizes, offsets and numbers of the header, as C spells them and as Rust has them; for the test that compares them.
+#[doc(hidden)]
+pub fn layout() -> Vec<(&'static str, usize)> {
+    vec![
+        ("sizeof(cotangent_cursor)", size_of::<Window>()),
+        ("offsetof(cotangent_lane, cursor)", offset_of!(Lane, window)),
+        ("offsetof(cotangent_cursor, cur)", offset_of!(Window, cur)),
+        ("offsetof(cotangent_cursor, lo)", offset_of!(Window, lo)),
+        ("offsetof(cotangent_cursor, hi)", offset_of!(Window, hi)),
+        ("sizeof(cotangent_mark)", size_of::<Mark>()),
+        ("offsetof(cotangent_mark, position)", offset_of!(Mark, position)),
+        ("offsetof(cotangent_mark, objects)", offset_of!(Mark, objects)),
+        ("offsetof(cotangent_mark, lane)", offset_of!(Mark, lane)),
+        ("sizeof(cotangent_tape_options)", size_of::<COptions>()),
+        ("offsetof(cotangent_tape_options, slab_bytes)", offset_of!(COptions, slab_bytes)),
+        ("offsetof(cotangent_tape_options, budget_bytes)", offset_of!(COptions, budget_bytes)),
+        ("offsetof(cotangent_tape_options, spill)", offset_of!(COptions, spill)),
+        ("COTANGENT_TAPE_EMPTY", Error::Empty.code() as usize),
+        ("COTANGENT_TAPE_HELD", Error::Held.code() as usize),
+        ("COTANGENT_TAPE_MARK", Error::Mark.code() as usize),
+        ("COTANGENT_TAPE_OBJECT", Error::Object.code() as usize),
+        ("COTANGENT_TAPE_OPTIONS", Error::Options.code() as usize),
+        ("COTANGENT_TAPE_MEMORY", Error::Memory.code() as usize),
+        ("COTANGENT_TAPE_BUDGET", Error::Budget.code() as usize),
+        ("COTANGENT_TAPE_PANICKED", Error::Panicked.code() as usize),
+        ("COTANGENT_TAPE_DISK_FULL", Error::DiskFull.code() as usize),
+        ("COTANGENT_TAPE_DISK", Error::Disk { errno: 0 }.code() as usize),
+        ("COTANGENT_TAPE_CORRUPT", Error::Corrupt.code() as usize),
+        ("COTANGENT_TAPE_STALE", Error::Stale.code() as usize),
+        ("COTANGENT_TAPE_FORKED", Error::Forked.code() as usize),
+    ]
+}
+
+/// What a status means and what to do about it; for people.
+#[unsafe(no_mangle)]
+pub extern "C" fn cotangent_tape_message(status: u32) -> *const c_char {
+    let message = MESSAGES.get(status as usize).copied().unwrap_or(c"no status of the tape library");
+    message.as_ptr()
+}
+
+/// By [`Error::code`]. C wants a zero at the end; a test compares the texts.
+const MESSAGES: &[&CStr] = &[
+    c"no error",
+    c"more was popped than had been pushed; the reverse sweep must take what the forward sweep gave",
+    c"pushed while the lane is being read again; end the re-reading first",
+    c"the mark does not lie on this lane (any more)",
+    c"the object on top of the side lane is of another type, or there is none",
+    c"a slab must be a power of two between 64 KiB and 1 GiB, and the budget at least four slabs; see `Options`",
+    c"no memory for another slab; set a budget and a folder to spill to",
+    c"the budget is used up; raise it, or name a folder to spill to",
+    c"internal error of the tape library; please report it",
+    c"no room on disk to spill to; free some, or name another folder",
+    c"the file that the tape spills to could not be opened, written or read; the system's log says more",
+    c"a block came back changed from disk; do not trust this disk",
+    c"an old block came back from disk in place of the one written last; do not trust this disk",
+    c"the process was forked after the lane had spilled; only the parent can use it",
+];
+
+/// # Safety
+/// `boxed` is null or was a box.
+unsafe fn close<T>(boxed: *mut T) {
+    if !boxed.is_null() {
+        // SAFETY: promised by the caller.
+        let boxed = unsafe { Box::from_raw(boxed) };
+        // A panic while it is dropped leaks memory, and nobody is left to be told.
+        drop(catch_unwind(AssertUnwindSafe(|| drop(boxed))));
+    }
+}
+
+/// Runs `action` on a lane, which keeps the error if there is one.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+unsafe fn act(lane: *mut Lane, action: impl FnOnce(&mut Lane) -> Result<(), Error>) {
+    // SAFETY: promised by the caller.
+    let _ = unsafe { on(lane, Ok(()), action) };
+}
+
+/// Runs `action` on a lane; what it panics with becomes the lane's error, and its result `otherwise`.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+unsafe fn on<R>(lane: *mut Lane, otherwise: R, action: impl FnOnce(&mut Lane) -> R) -> R {
+    // SAFETY: promised by the caller.
+    let Some(lane) = (unsafe { lane.as_mut() }) else { return otherwise };
+    match catch_unwind(AssertUnwindSafe(|| action(lane))) {
+        Ok(result) => result,
+        Err(_) => {
+            lane.fail(Error::Panicked);
+            otherwise
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_message_in_c() {
+        let all = [
+            Error::Empty,
+            Error::Held,
+            Error::Mark,
+            Error::Object,
+            Error::Options,
+            Error::Memory,
+            Error::Budget,
+            Error::Panicked,
+            Error::DiskFull,
+            Error::Disk { errno: 5 },
+            Error::Corrupt,
+            Error::Stale,
+            Error::Forked,
+        ];
+        assert_eq!(MESSAGES.len(), all.len() + 1);
+        for error in all {
+            assert_eq!(MESSAGES[error.code() as usize].to_str().unwrap(), error.to_string());
+        }
+    }
+
+    #[test]
+    fn a_panic_becomes_the_error_of_its_lane() {
+        let tape = Tape::new(Options::default()).unwrap();
+        let mut lane = tape.lane();
+        lane.push(1u8).unwrap();
+        // SAFETY: the lane is ours.
+        let result = unsafe { on(&raw mut lane, 7, |_| panic!("on purpose")) };
+        assert_eq!(result, 7);
+        assert_eq!(lane.pop::<u8>(), Err(Error::Panicked));
+        lane.clear();
+        assert_eq!(lane.status(), Ok(()));
+    }
+}

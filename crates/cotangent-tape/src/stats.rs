@@ -1,0 +1,18 @@
+//! What a lane has cost so far.
+
+use std::time::Duration;
+
+/// Counts since the lane was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Bytes sent to disk.
+    pub bytes_written: u64,
+    /// Bytes fetched from disk.
+    pub bytes_read: u64,
+    /// Blocks that were there when they were needed.
+    pub hits: u64,
+    /// Times that the lane had to wait for the disk.
+    pub stalls: u64,
+    /// How long it waited in all.
+    pub stalled: Duration,
+}

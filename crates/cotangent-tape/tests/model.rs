@@ -1,0 +1,39 @@
+//! Random programs against a `Vec` of bytes: whatever is pushed in whatever pieces comes back, over marks, rewinds,
+//! re-readings, the ends of slabs and the way to the disk and back.
+
+mod model_support;
+
+use cotangent_tape::{Io, Options};
+use model_support::{operations, run};
+use proptest::prelude::*;
+
+const SLAB: usize = 64 << 10;
+
+fn small(slabs: usize, folder: &tempfile::TempDir, io: Io) -> Options {
+    Options { slab_bytes: SLAB, budget_bytes: slabs * SLAB, spill: Some(folder.path().to_owned()), io }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn a_lane_is_a_stack_of_bytes(program in operations(60)) {
+        run(Options { slab_bytes: SLAB, ..Options::default() }, &program)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn it_is_one_through_io_uring(program in operations(100), slabs in 4..12usize) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        run(small(slabs, &folder, Io::Automatic), &program)?;
+    }
+
+    #[test]
+    fn it_is_one_through_threads(program in operations(100), slabs in 4..12usize) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        run(small(slabs, &folder, Io::Threads), &program)?;
+    }
+}

@@ -1,0 +1,177 @@
+//! What becomes of a tape when things happen to its process: killed, forked, refused io_uring, out of disk. Each test
+//! starts this file again as the process that it happens to.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use cotangent_tape::{Error, Io, Lane, Options, Tape};
+
+const ROLE: &str = "COTANGENT_TAPE_TEST_ROLE";
+const FOLDER: &str = "COTANGENT_TAPE_TEST_FOLDER";
+
+/// Another process of this file, in a role of `the_other_process`.
+fn other(role: &str, folder: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("a running test has a file"));
+    command.args(["--exact", "the_other_process", "--nocapture"]).env(ROLE, role).env(FOLDER, folder);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Does nothing unless it was started by `other`.
+#[test]
+fn the_other_process() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("set with the role"));
+    match role.as_str() {
+        "sweep for ever" => loop {
+            sweep(&folder, Io::Automatic, 100_000).expect("a disk with room");
+        },
+        "sweep without io_uring" => {
+            refuse_io_uring();
+            sweep(&folder, Io::Automatic, 500_000).expect("threads in its place");
+        }
+        "fill the disk" => fill(&folder),
+        "fork" => fork(&folder),
+        _ => panic!("no role {role}"),
+    }
+}
+
+fn spilling(folder: &Path, io: Io) -> Tape {
+    let options = Options { slab_bytes: 64 << 10, budget_bytes: 512 << 10, spill: Some(folder.to_owned()), io };
+    Tape::new(options).expect("options of the test")
+}
+
+fn sweep(folder: &Path, io: Io, numbers: u64) -> Result<(), Error> {
+    let mut lane = spilling(folder, io).lane();
+    (0..numbers).try_for_each(|i| lane.push(i))?;
+    (0..numbers).rev().try_for_each(|i| lane.pop().map(|value: u64| assert_eq!(value, i)))?;
+    assert!(lane.stats().bytes_read > 0);
+    Ok(())
+}
+
+#[test]
+fn both_engines_give_everything_back() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for io in [Io::Automatic, Io::Threads] {
+        assert_eq!(sweep(folder.path(), io, 1_000_000), Ok(()));
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for round in 0..200u64 {
+        let mut child = other("sweep for ever", folder.path()).spawn().expect("the test starts again");
+        // Some while they start, some in the middle of a sweep. Not a sleep: the child may end by itself if it is wrong.
+        let until = Instant::now() + Duration::from_micros(round * 37 % 60 * 1000 + round * 13);
+        while Instant::now() < until {
+            assert!(child.try_wait().expect("our child").is_none(), "the sweep failed");
+            std::thread::yield_now();
+        }
+        child.kill().expect("our child");
+        child.wait().expect("our child");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("our folder").count(), 0);
+    }
+}
+
+#[test]
+fn where_io_uring_is_refused_there_are_threads() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = other("sweep without io_uring", folder.path()).output().expect("the test starts again");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Makes the system refuse `io_uring_setup` to this process, as containers do.
+fn refuse_io_uring() {
+    let statement = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut program = [
+        // Load the number of the system call.
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_io_uring_setup as u32),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: the filter is valid for both calls, and the second one does not return a descriptor.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter), 0);
+        assert_eq!(libc::syscall(libc::SYS_io_uring_setup, 8, 0), -1);
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_no_signal() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = other("fill the disk", folder.path()).output().expect("the test starts again");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Pushes 64 MiB to a disk of 32 MiB: a file system of this process's own, which goes with it.
+fn fill(folder: &Path) {
+    let path = std::ffi::CString::new(folder.to_str().expect("a plain name")).expect("without zeros");
+    // SAFETY: all strings end with a zero.
+    let is_mounted = unsafe {
+        (libc::unshare(libc::CLONE_NEWNS) == 0 || libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) == 0)
+            && libc::mount(
+                c"none".as_ptr(),
+                c"/".as_ptr(),
+                std::ptr::null(),
+                libc::MS_REC | libc::MS_PRIVATE,
+                std::ptr::null(),
+            ) == 0
+            && libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, c"size=32m".as_ptr().cast()) == 0
+    };
+    assert!(is_mounted, "user namespaces must be allowed: {}", std::io::Error::last_os_error());
+    for io in [Io::Automatic, Io::Threads] {
+        let mut lane = spilling(folder, io).lane();
+        let result = (0..8u64 << 20).try_for_each(|i| lane.push(i));
+        assert_eq!(result, Err(Error::DiskFull));
+        assert_eq!((lane.push(1u64), lane.pop::<u64>()), (Err(Error::DiskFull), Err(Error::DiskFull)));
+        lane.clear();
+        drop(lane);
+        // What fits is kept, byte for byte.
+        assert_eq!(sweep(folder, io, 3 << 20), Ok(()));
+    }
+}
+
+#[test]
+fn a_fork_leaves_the_parent_its_values() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = other("fork", folder.path()).output().expect("the test starts again");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn fork(folder: &Path) {
+    const NUMBERS: u64 = 1_000_000;
+    for io in [Io::Automatic, Io::Threads] {
+        let tape = spilling(folder, io);
+        let mut lane = tape.lane();
+        (0..NUMBERS).for_each(|i| lane.push(i).expect("a disk with room"));
+        // SAFETY: the child touches the lane only, which no other thread uses, and leaves without running destructors.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let code = if is_refused(&mut lane, NUMBERS) { 0 } else { 1 };
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(code) };
+        }
+        let mut status = 0;
+        // SAFETY: our child.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0, "the child's lane must give right values and then the error");
+        (0..NUMBERS).rev().for_each(|i| assert_eq!(lane.pop(), Ok(i)));
+    }
+}
+
+/// Whether a lane gives right values as far as it has them in hand, and then says that it was forked.
+fn is_refused(lane: &mut Lane, numbers: u64) -> bool {
+    for i in (0..numbers).rev() {
+        match lane.pop::<u64>() {
+            Ok(value) if value == i => {}
+            Ok(_) => return false,
+            Err(error) => return error == Error::Forked,
+        }
+    }
+    false
+}

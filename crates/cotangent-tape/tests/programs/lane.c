@@ -1,0 +1,103 @@
+// The C interface: scalars, records, arrays, marks, re-reading, objects and errors.
+#include <cotangent/tape.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define REQUIRE(condition)                                             \
+  do {                                                                 \
+    if (!(condition)) {                                                \
+      fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
+      exit(1);                                                         \
+    }                                                                  \
+  } while (0)
+
+struct record {
+  double x;
+  int i;
+  char c;
+};
+
+static int destroyed = 0;
+static void destroy(void* object) {
+  ++destroyed;
+  free(object);
+}
+
+static void values_come_back(cotangent_lane* lane) {
+  for (int i = 0; i < 100000; ++i) {
+    struct record r = {i * 0.5, i, (char)i};
+    const char flag = (char)(i % 3);
+    COTANGENT_TAPE_PUSH(lane, r);
+    COTANGENT_TAPE_PUSH(lane, flag);
+  }
+  for (int i = 100000; i-- > 0;) {
+    struct record r;
+    char flag;
+    COTANGENT_TAPE_POP(lane, flag);
+    COTANGENT_TAPE_POP(lane, r);
+    REQUIRE(flag == (char)(i % 3) && r.x == i * 0.5 && r.i == i && r.c == (char)i);
+  }
+  REQUIRE(cotangent_lane_position(lane) == 0);
+}
+
+static void regions_are_read_twice_and_rewound(cotangent_lane* lane) {
+  for (int i = 0; i < 50000; ++i) COTANGENT_TAPE_PUSH(lane, i);
+  const cotangent_mark mark = cotangent_lane_mark(lane);
+  for (int i = 50000; i < 90000; ++i) COTANGENT_TAPE_PUSH(lane, i);
+  for (int round = 0; round < 2; ++round) {
+    cotangent_lane_hold(lane);
+    if (round == 1) cotangent_lane_seek(lane, mark);
+    for (int i = round == 1 ? 50000 : 90000; i-- > 0;) {
+      int value;
+      COTANGENT_TAPE_POP(lane, value);
+      REQUIRE(value == i);
+    }
+    cotangent_lane_release(lane);
+  }
+  cotangent_lane_push_object(lane, malloc(8), destroy);
+  cotangent_lane_push_object(lane, malloc(8), destroy);
+  free(cotangent_lane_pop_object(lane));
+  cotangent_lane_rewind(lane, mark);
+  REQUIRE(destroyed == 1);
+  int value;
+  COTANGENT_TAPE_POP(lane, value);
+  REQUIRE(value == 49999);
+}
+
+static void errors_stay_and_pops_give_zeros(cotangent_lane* lane) {
+  cotangent_lane_clear(lane);
+  REQUIRE(cotangent_lane_status(lane) == COTANGENT_TAPE_OK);
+  const double one = 1;
+  double value = 2;
+  COTANGENT_TAPE_PUSH(lane, one);
+  COTANGENT_TAPE_POP(lane, value);
+  COTANGENT_TAPE_POP(lane, value);
+  REQUIRE(value == 0 && cotangent_lane_status(lane) == COTANGENT_TAPE_EMPTY);
+  COTANGENT_TAPE_PUSH(lane, one);
+  COTANGENT_TAPE_POP(lane, value);
+  REQUIRE(value == 0 && cotangent_lane_status(lane) == COTANGENT_TAPE_EMPTY);
+  REQUIRE(cotangent_tape_message(COTANGENT_TAPE_EMPTY)[0] == 'm');
+
+  cotangent_lane_clear(lane);
+  COTANGENT_TAPE_PUSH(lane, one);
+  cotangent_lane_hold(lane);
+  COTANGENT_TAPE_PUSH(lane, one);
+  REQUIRE(cotangent_lane_status(lane) == COTANGENT_TAPE_HELD);
+}
+
+int main(void) {
+  cotangent_tape* tape;
+  cotangent_tape_options options = {3, 0, NULL};
+  REQUIRE(cotangent_tape_open(&options, &tape) == COTANGENT_TAPE_OPTIONS && tape == NULL);
+  options.slab_bytes = 64 << 10;
+  REQUIRE(cotangent_tape_open(&options, &tape) == COTANGENT_TAPE_OK);
+  cotangent_lane* lane = cotangent_lane_open(tape);
+  cotangent_tape_close(tape);
+  values_come_back(lane);
+  regions_are_read_twice_and_rewound(lane);
+  errors_stay_and_pops_give_zeros(lane);
+  cotangent_lane_close(lane);
+  cotangent_lane_push(NULL, NULL, 0);
+  REQUIRE(cotangent_lane_status(NULL) != COTANGENT_TAPE_OK);
+  return 0;
+}

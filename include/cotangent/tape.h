@@ -1,0 +1,130 @@
+// The tape library, for C: stores what a reverse sweep will want back, last in first out. docs/tape.md is the manual,
+// <cotangent/tape.hpp> the same for C++. Link with libcotangent_tape (and, if it is the static one, -lpthread -ldl -lm).
+//
+//   cotangent_tape* tape;
+//   if (cotangent_tape_open(NULL, &tape) != COTANGENT_TAPE_OK) { ... }
+//   cotangent_lane* lane = cotangent_lane_open(tape);
+//   COTANGENT_TAPE_PUSH(lane, x);                                   any variable
+//   COTANGENT_TAPE_POP(lane, x);                                    in reverse
+//   if (cotangent_lane_status(lane) != COTANGENT_TAPE_OK) { ... }   once a region; errors stay
+//
+// A lane is a stack of bytes, for one thread at a time. Values are packed without padding and copied in and out.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cotangent_tape cotangent_tape;
+
+// Where a lane stands. `lo <= cur`, and `cur <= hi` while values may be pushed. Whoever pushes n bytes compares
+// n with `hi - cur` (signed) and copies, or calls cotangent_lane_push; whoever pops compares with `cur - lo`.
+typedef struct cotangent_cursor {
+  unsigned char* cur;
+  unsigned char* lo;
+  unsigned char* hi;
+} cotangent_cursor;
+
+// A lane begins with its cursor; the rest is private.
+typedef struct cotangent_lane {
+  cotangent_cursor cursor;
+} cotangent_lane;
+
+typedef struct cotangent_mark {
+  uint64_t position;
+  uint32_t objects;
+  uint32_t lane;
+} cotangent_mark;
+
+typedef enum cotangent_tape_status {
+  COTANGENT_TAPE_OK = 0,
+  COTANGENT_TAPE_EMPTY = 1,     // more popped than pushed
+  COTANGENT_TAPE_HELD = 2,      // pushed while the lane is read again
+  COTANGENT_TAPE_MARK = 3,      // no mark of this lane, or no longer
+  COTANGENT_TAPE_OBJECT = 4,    // no such object
+  COTANGENT_TAPE_OPTIONS = 5,   // impossible sizes
+  COTANGENT_TAPE_MEMORY = 6,    // the system gave no memory
+  COTANGENT_TAPE_BUDGET = 7,    // the budget is used up, and there is no disk
+  COTANGENT_TAPE_PANICKED = 8,  // a fault of the library
+  COTANGENT_TAPE_DISK_FULL = 9, // no room to spill to
+  COTANGENT_TAPE_DISK = 10,     // the system could not open, write or read the file
+  COTANGENT_TAPE_CORRUPT = 11,  // a block came back changed
+  COTANGENT_TAPE_STALE = 12,    // another block came back
+  COTANGENT_TAPE_FORKED = 13    // a child cannot use what its parent has spilled
+} cotangent_tape_status;
+
+// Zero stands for the default.
+typedef struct cotangent_tape_options {
+  size_t slab_bytes;    // a power of two; 2 MiB
+  size_t budget_bytes;  // memory of all lanes together; no limit
+  const char* spill;    // the folder for what does not fit; without one, that is an error
+} cotangent_tape_options;
+
+// A tape is a budget that lanes share. It may be closed before its lanes are.
+uint32_t cotangent_tape_open(const cotangent_tape_options* options, cotangent_tape** tape);
+void cotangent_tape_close(cotangent_tape* tape);
+const char* cotangent_tape_message(uint32_t status);
+
+cotangent_lane* cotangent_lane_open(cotangent_tape* tape);
+void cotangent_lane_close(cotangent_lane* lane);
+
+// The slow way, for any number of bytes: once a slab. After an error pushes do nothing and pops give zeros.
+void cotangent_lane_push(cotangent_lane* lane, const void* from, size_t bytes);
+void cotangent_lane_pop(cotangent_lane* lane, void* to, size_t bytes);
+
+// The first error since the lane was opened or cleared.
+uint32_t cotangent_lane_status(cotangent_lane* lane);
+void cotangent_lane_clear(cotangent_lane* lane);
+uint64_t cotangent_lane_position(cotangent_lane* lane);
+
+// Going back to a place, forgetting what came later.
+cotangent_mark cotangent_lane_mark(cotangent_lane* lane);
+void cotangent_lane_rewind(cotangent_lane* lane, cotangent_mark mark);
+
+// Reading again: between hold and release pops forget nothing and pushes are errors; seek goes to a mark.
+void cotangent_lane_hold(cotangent_lane* lane);
+void cotangent_lane_seek(cotangent_lane* lane, cotangent_mark mark);
+void cotangent_lane_release(cotangent_lane* lane);
+
+// The side lane, for what is more than bytes: it stays in memory, and is destroyed when the lane is rewound below it.
+// `destroy` must not throw. What is popped belongs to the caller.
+void cotangent_lane_push_object(cotangent_lane* lane, void* object, void (*destroy)(void*));
+void* cotangent_lane_pop_object(cotangent_lane* lane);
+void* cotangent_lane_top_object(cotangent_lane* lane);
+
+#ifdef __cplusplus
+}
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define COTANGENT_TAPE_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#else
+#define COTANGENT_TAPE_LIKELY(condition) (condition)
+#endif
+
+static inline void cotangent_push_bytes(cotangent_lane* lane, const void* from, size_t bytes) {
+  cotangent_cursor* cursor = &lane->cursor;
+  if (COTANGENT_TAPE_LIKELY(cursor->hi - cursor->cur >= (ptrdiff_t)bytes)) {
+    memcpy(cursor->cur, from, bytes);
+    cursor->cur += bytes;
+  } else {
+    cotangent_lane_push(lane, from, bytes);
+  }
+}
+
+static inline void cotangent_pop_bytes(cotangent_lane* lane, void* to, size_t bytes) {
+  cotangent_cursor* cursor = &lane->cursor;
+  if (COTANGENT_TAPE_LIKELY(cursor->cur - cursor->lo >= (ptrdiff_t)bytes)) {
+    cursor->cur -= bytes;
+    memcpy(to, cursor->cur, bytes);
+  } else {
+    cotangent_lane_pop(lane, to, bytes);
+  }
+}
+
+#define COTANGENT_TAPE_PUSH(lane, variable) cotangent_push_bytes((lane), &(variable), sizeof(variable))
+#define COTANGENT_TAPE_POP(lane, variable) cotangent_pop_bytes((lane), &(variable), sizeof(variable))
