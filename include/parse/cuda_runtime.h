@@ -21,5 +21,6 @@
 #include "cotangent/math_cuda.h"
 #include "cotangent/memory.h"
 #include "cotangent/runtime_api.h"
+#include "cotangent/textures.h"
 #include "cotangent/threads.h"
 #include "vector_functions.h"

@@ -133,7 +133,8 @@ pub(crate) struct Differentiated {
     #[arg(long = "fn", value_name = "NAME")]
     pub(crate) function: String,
 
-    /// The parameters to differentiate with respect to, inputs and outputs alike [default: all with floating values]
+    /// The parameters to differentiate with respect to, inputs and outputs alike, and variables of the device [default: all
+    /// parameters with floating values]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) wrt: Option<Vec<String>>,
 

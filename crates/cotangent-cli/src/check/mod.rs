@@ -21,7 +21,7 @@ use std::path::Path;
 use anstream::println;
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::ir::{FunctionId, Module, Space, Type, order, text};
+use cotangent::ir::{FunctionId, LocalId, Module, Space, Type, order, text};
 use cotangent::transform::{Analyses, Lifted, Request, lift};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
@@ -277,8 +277,8 @@ fn parse_launch(text: Option<&str>) -> Result<Launch, String> {
 
 fn show(prepared: &Prepared, launch: Launch, samples: usize, report: &Report) -> u8 {
     let function = &prepared.module.functions[prepared.request.function];
-    let lifted = &prepared.lifted.module.functions[prepared.request.function];
-    let names: Vec<&str> = prepared.lifted.wrt.iter().map(|param| lifted.local_name(*param)).collect();
+    let name = |param: &LocalId| prepared.lifted.name_of(prepared.request.function, *param);
+    let names: Vec<String> = prepared.lifted.wrt.iter().map(name).collect();
     let threads = launch.grid.iter().chain(&launch.block).product::<u32>();
     let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
     let plural = if samples == 1 { "" } else { "s" };

@@ -119,7 +119,8 @@ impl<'a> Problem<'a> {
             params.iter().filter_map(|param| function.params.iter().position(|known| known == param)).collect()
         };
         let named = positions(&lifted.wrt);
-        let entries = entries(module, function, &base, &named);
+        let name = |param: LocalId| lifted.name_of(request.function, param);
+        let entries = entries(module, function, &base, &named, &name);
         let leaves = layout(module, &function.result, Precision::Native).leaves.into_iter().enumerate();
         let floats = leaves.filter(|(_, leaf)| matches!(leaf.scalar, Scalar::Float(_)));
         let results: Vec<(usize, String)> =
@@ -335,10 +336,17 @@ fn widened(module: &Module, ty: &Type) -> Type {
     }
 }
 
-fn entries(module: &Module, function: &Function, base: &Memory, named: &[usize]) -> Vec<Entry> {
+fn entries(
+    module: &Module,
+    function: &Function,
+    base: &Memory,
+    named: &[usize],
+    name: &dyn Fn(LocalId) -> String,
+) -> Vec<Entry> {
     let mut entries = Vec::new();
     for param in named {
         let local = &function.locals[function.params[*param]];
+        let own_name = name(function.params[*param]);
         for buffer in base.reachable(*param) {
             let leaves = layout(module, &base.buffers[buffer].ty, Precision::Native).leaves;
             let is_own = buffer == *param;
@@ -347,9 +355,9 @@ fn entries(module: &Module, function: &Function, base: &Memory, named: &[usize])
                 let Value::Float(_) = value else { continue };
                 let element = index / leaves.len();
                 let name = match (is_own, local.ty.is_pointer()) {
-                    (true, false) => format!("{}{}", local.name, leaf.path),
-                    (true, true) => format!("{}[{element}]{}", local.name, leaf.path),
-                    (false, _) => format!("{}->…[{element}]{}", local.name, leaf.path),
+                    (true, false) => format!("{own_name}{}", leaf.path),
+                    (true, true) => format!("{own_name}[{element}]{}", leaf.path),
+                    (false, _) => format!("{own_name}->…[{element}]{}", leaf.path),
                 };
                 let is_output = !is_own || local.ty.is_pointer();
                 entries.push(Entry { buffer, index, is_output, name });

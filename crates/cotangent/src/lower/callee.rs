@@ -67,6 +67,9 @@ pub(super) struct Object<'a> {
 const LOADS: &[&str] = &["__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv"];
 const STORES: &[&str] = &["__stwb", "__stcg", "__stcs", "__stwt"];
 
+/// How the names of functions of textures and surfaces begin.
+const TEXTURES: &[&str] = &["tex1D", "tex2D", "tex3D", "texCubemap", "surf1D", "surf2D", "surf3D", "surfCubemap"];
+
 /// Functions with two results, and the pure functions that give them.
 const SINE_AND_COSINE: &[(&str, &str, &str)] = &[
     ("sincosf", "sinf", "cosf"),
@@ -173,6 +176,13 @@ impl<'a> Body<'_, 'a> {
         }
         match known {
             Some(callee) => Ok(callee),
+            None if TEXTURES.iter().any(|family| name.starts_with(family)) => problem_with_help(
+                diagnostic::UNSUPPORTED_CALL,
+                node.span,
+                format!("`{name}` uses a texture or surface, which are not supported"),
+                "the memory behind it is not known",
+                "read the array itself, and interpolate in the kernel",
+            ),
             None => problem_with_help(
                 diagnostic::NO_BODY,
                 node.span,

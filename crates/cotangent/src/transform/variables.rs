@@ -5,19 +5,21 @@
 //! known about arrays of parameters holds for it. In what comes out the pointer is the variable again, and no function
 //! takes it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use super::differentiable::carries_float;
+use super::locals::expr_mentions;
 use super::normalize::collapse;
 use super::request::{Named, Request};
-use crate::diagnostic::{Diagnostic, RULE_CONFLICT};
+use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
 use crate::index::{Id, IdVec};
 use crate::ir::walk::{self, NodeMut};
 use crate::ir::{
-    Expr, ExprKind, Function, FunctionId, Global, GlobalId, Local, LocalId, Module, Name, Place, PlaceKind, RuleKind,
-    StmtKind, Storage, Type, order,
+    BinaryOp, Expr, ExprKind, Function, FunctionId, Global, GlobalId, Local, LocalId, Module, Name, Place, PlaceKind,
+    RuleKind, Space, StmtKind, Storage, Type, order,
 };
+use crate::rules::{RuntimeClass, runtime_class};
 
 /// A module whose named variables are parameters.
 pub struct Lifted {
@@ -76,9 +78,13 @@ pub fn lift(module: &Module, request: &Request) -> Result<Lifted, Vec<Diagnostic
 
 impl Lifted {
     /// What was made of the lifted module, where parameters that stand for variables are these again.
-    pub(super) fn restore(&self, module: &mut Module) {
+    ///
+    /// # Errors
+    /// Host code that would need the address of a variable.
+    pub(super) fn restore(&self, module: &mut Module) -> Result<(), Vec<Diagnostic>> {
+        let mut found = Vec::new();
         if self.variables.is_empty() {
-            return;
+            return Ok(());
         }
         let names = self.names();
         let number = |local: &Local| names.iter().position(|name| *name == local.name);
@@ -92,9 +98,10 @@ impl Lifted {
             .collect();
         for id in module.functions.ids() {
             let mut function = module.functions[id].clone();
-            let own: HashMap<LocalId, GlobalId> =
+            let own: BTreeMap<LocalId, GlobalId> =
                 positions[id].iter().map(|(at, number)| (function.params[*at], self.variables[*number])).collect();
             function.params.retain(|param| !own.contains_key(param));
+            let is_new = id.index() >= self.module.functions.len();
             let _ = walk::visit_block_mut(&mut function.body, &mut |node| {
                 match node {
                     NodeMut::Stmt(stmt) => {
@@ -107,7 +114,17 @@ impl Lifted {
                             _ => {}
                         }
                     }
-                    NodeMut::Place(place) if leads_to_variable(place) => collapse(place),
+                    NodeMut::Place(_) | NodeMut::Expr(_) => {}
+                }
+                ControlFlow::<()>::Continue(())
+            });
+            if is_new && function.space == Space::Host {
+                found.extend(kept_on_host(module, &function, &own));
+            }
+            let _ = walk::visit_block_mut(&mut function.body, &mut |node| {
+                match node {
+                    NodeMut::Stmt(_) => {}
+                    NodeMut::Place(place) if is_in_variable(&own, place) => collapse(place),
                     NodeMut::Place(_) => {}
                     NodeMut::Expr(expr) => to_variable(module, &own, expr),
                 }
@@ -120,6 +137,12 @@ impl Lifted {
             self.rename_locals(&mut function);
             module.functions[id] = function;
         }
+        if found.is_empty() { Ok(()) } else { Err(found) }
+    }
+
+    /// The name of what is named: of a parameter, or of the variable that it stands for.
+    pub fn name_of(&self, function: FunctionId, param: LocalId) -> String {
+        self.with_own_names(self.module.functions[function].local_name(param))
     }
 
     /// What was found in the lifted module, in the program's words.
@@ -174,21 +197,32 @@ impl Lifted {
     }
 }
 
-/// Whether a place is reached by the address of a variable outside functions. Others keep the conversions that they have.
-fn leads_to_variable(place: &Place) -> bool {
-    fn is_variable(place: &Place) -> bool {
-        match &place.kind {
-            PlaceKind::Global(_) => true,
-            PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => is_variable(base),
-            PlaceKind::Local(_) | PlaceKind::Element(..) => false,
+/// Host code that uses the address of a variable, other than to copy to and from it: there the variable has none.
+fn kept_on_host(module: &Module, function: &Function, own: &BTreeMap<LocalId, GlobalId>) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = Vec::new();
+    walk::each_stmt(&function.body, &mut |stmt| {
+        if matches!(&stmt.kind, StmtKind::Runtime { call, .. } if runtime_class(call) == Some(RuntimeClass::Symbol)) {
+            return;
         }
-    }
-    let PlaceKind::Element(pointer, _) = &place.kind else { return false };
-    let mut pointer = pointer;
-    while let ExprKind::Cast(operand) = &pointer.kind {
-        pointer = operand;
-    }
-    matches!(&pointer.kind, ExprKind::AddressOf(target) if is_variable(target))
+        for (local, variable) in own {
+            let is_used = walk::stmt_parts(stmt, &mut |part| match part {
+                walk::Part::Expr(expr) if expr_mentions(expr, *local) => ControlFlow::Break(()),
+                walk::Part::Place(place) if expr_mentions(&Expr::load(place.clone()), *local) => ControlFlow::Break(()),
+                walk::Part::Expr(_) | walk::Part::Place(_) | walk::Part::Block(_) => ControlFlow::Continue(()),
+            });
+            if is_used.is_break() {
+                let variable = &module.globals[*variable];
+                let message = format!("what `{}` holds changes between launches, and must be kept", variable.name);
+                let label = "the host can keep arrays that it has a pointer to";
+                let help = "pass an array to the kernels as an argument instead";
+                let kept = Diagnostic::new(CANNOT_RECORD, variable.span, message, label).help(help);
+                if !found.contains(&kept) {
+                    found.push(kept);
+                }
+            }
+        }
+    });
+    found
 }
 
 /// What the name of a derivative says about what is named: nothing if that is every parameter that can be and no
@@ -348,8 +382,19 @@ fn whole_to_pointer(module: &Module, variables: &[GlobalId], own: &HashMap<usize
     }
 }
 
+/// Whether a place is reached by a pointer that is a variable's address.
+fn is_in_variable(own: &BTreeMap<LocalId, GlobalId>, place: &Place) -> bool {
+    let PlaceKind::Element(pointer, _) = &place.kind else { return false };
+    let ExprKind::AddressOf(target) = &without_cast(pointer).kind else { return false };
+    let variable = match &target.kind {
+        PlaceKind::Index(base, _) => &base.kind,
+        whole => whole,
+    };
+    matches!(variable, PlaceKind::Global(variable) if own.values().any(|known| known == variable))
+}
+
 /// Replaces a pointer that stands for a variable by the variable's address.
-fn to_variable(module: &Module, own: &HashMap<LocalId, GlobalId>, expr: &mut Expr) {
+fn to_variable(module: &Module, own: &BTreeMap<LocalId, GlobalId>, expr: &mut Expr) {
     let whole = |variable: GlobalId| Place::new(PlaceKind::Global(variable), module.globals[variable].ty.clone());
     match &expr.kind {
         ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
@@ -373,6 +418,72 @@ fn to_variable(module: &Module, own: &HashMap<LocalId, GlobalId>, expr: &mut Exp
     }
 }
 
+/// A copy to or from a variable outside functions, with the arguments that it leaves out.
+pub(super) struct SymbolCopy<'a> {
+    pub(super) to: &'a Expr,
+    pub(super) from: &'a Expr,
+    pub(super) bytes: &'a Expr,
+    offset: Expr,
+    pub(super) kind: Expr,
+    pub(super) stream: Option<&'a Expr>,
+    is_from: bool,
+}
+
+impl<'a> SymbolCopy<'a> {
+    /// The copy, if there are its first three arguments.
+    pub(super) fn new(call: &str, args: &'a [Expr]) -> Option<SymbolCopy<'a>> {
+        let [to, from, bytes, rest @ ..] = args else { return None };
+        let is_from = call.contains("FromSymbol");
+        let left_out = Expr::cast(Expr::int(if is_from { 2 } else { 1 }), Type::Opaque("cudaMemcpyKind".into()));
+        Some(SymbolCopy {
+            to: without_cast(to),
+            from: without_cast(from),
+            bytes,
+            offset: rest.first().cloned().unwrap_or_else(|| Expr::int(0)),
+            kind: rest.get(1).cloned().unwrap_or(left_out),
+            stream: rest.get(2),
+            is_from,
+        })
+    }
+
+    /// The derivatives of the two ends, that of the variable at the copy's offset.
+    pub(super) fn at_offset(&self, to: Expr, from: Option<Expr>) -> (Expr, Option<Expr>) {
+        let (to, from) = (plain(to), from.map(plain));
+        match self.is_from {
+            true => (to, from.map(|from| moved(from, &self.offset))),
+            false => (moved(to, &self.offset), from),
+        }
+    }
+}
+
+/// What a reference to a whole array, or a `void*`, was made from.
+fn without_cast(pointer: &Expr) -> &Expr {
+    match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => without_cast(operand),
+        _ => pointer,
+    }
+}
+
+/// `&*pointer` as `pointer`.
+fn plain(pointer: Expr) -> Expr {
+    match &without_cast(&pointer).kind {
+        ExprKind::AddressOf(Place { kind: PlaceKind::Element(inner, index), .. })
+            if index.is_zero() && inner.ty.pointee() == pointer.ty.pointee() =>
+        {
+            (**inner).clone()
+        }
+        _ => pointer,
+    }
+}
+
+/// A pointer to floating numbers so many bytes further on.
+fn moved(pointer: Expr, bytes: &Expr) -> Expr {
+    let Some(number) = pointer.ty.pointee().cloned().filter(|_| !bytes.is_zero()) else { return pointer };
+    let size = Expr::new(ExprKind::SizeOf(number), Type::SIZE);
+    let count = Expr::binary(BinaryOp::Divide, Expr::cast(bytes.clone(), Type::SIZE), size);
+    Expr::binary(BinaryOp::Offset, pointer, Expr::cast(count, Type::LONG))
+}
+
 /// Leaves out the arguments at some positions.
 fn without(args: &mut Vec<Expr>, positions: &[(usize, usize)]) {
     let mut at = 0;
@@ -380,4 +491,56 @@ fn without(args: &mut Vec<Expr>, positions: &[(usize, usize)]) {
         at += 1;
         !positions.iter().any(|(position, _)| *position == at - 1)
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+
+    fn request(module: &Module, function: &str, names: &[&str]) -> Request {
+        let id = module.function(function).expect("the function");
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        Request::new(module, id, Some(&names)).expect("a request")
+    }
+
+    const PROGRAM: &str = "record V { x: float, n: int }
+        device a::table: float[8]; constant k: float; device v: V; managed rows: float[2][3]; constant n: int;
+        device f(x: float) -> float { return ((x * k) + a::table[3]); }
+        device pure(x: float) -> float { return x; }
+        kernel main(x: float*, i: int) {
+          let t: float;
+          t = call f(x[0]);
+          x[1] = call pure(t);
+          let p: const float* = &a::table[2];
+          rows[1][2] = (p[1] + v.x);
+          x[0] = rows[i][n];
+        }";
+
+    #[test]
+    fn what_is_lifted_comes_back() {
+        let module = text::parse(PROGRAM).expect("the text is well-formed");
+        let request = request(&module, "main", &["x", "table", "k", "v", "rows"]);
+        let lifted = lift(&module, &request).expect("no rules");
+        let main = &lifted.module.functions[request.function];
+        let names: Vec<&str> = main.params.iter().map(|param| main.local_name(*param)).collect();
+        assert_eq!(names, ["x", "i", "_table", "_k", "_v", "_rows"]);
+        assert_eq!(lifted.wrt, [0, 2, 3, 4, 5].map(LocalId));
+        let pure = lifted.module.function("pure").expect("a function");
+        assert_eq!(lifted.module.functions[pure].params.len(), 1);
+        assert_eq!(labels(&lifted.module, main, &lifted.wrt), ["0", "table", "k", "v", "rows"]);
+        let mut restored = lifted.module.clone();
+        lifted.restore(&mut restored).expect("no host code");
+        assert_eq!(text::print(&restored), text::print(&module));
+    }
+
+    #[test]
+    fn only_floating_variables_of_the_device_can_be_named() {
+        let module = text::parse(PROGRAM).expect("the text is well-formed");
+        let names = ["n".to_owned(), "k".to_owned(), "::k".to_owned(), "table".to_owned()];
+        let function = module.function("main").expect("the kernel");
+        let found = Request::new(&module, function, Some(&names)).expect_err("two mistakes");
+        let messages: Vec<&str> = found.iter().map(|found| &*found.message).collect();
+        assert_eq!(messages, ["`n` cannot be named", "`::k` is named twice"]);
+    }
 }

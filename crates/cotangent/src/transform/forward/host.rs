@@ -1,6 +1,7 @@
 //! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
 
 use super::super::launch::shared_bytes;
+use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
 use crate::ir::{Block, Expr, ExprKind, Launch, Place, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
@@ -68,32 +69,55 @@ impl Pushforward<'_, '_> {
                 let stream = stream.and_then(|position| args.get(position));
                 self.tangent_of_memory(to).map(|to| clear(to, &[bytes], stream))
             }
-            (RuntimeClass::Symbol, [to, from, ..]) => {
-                if self.tangent_of_memory(to).is_some() || self.tangent_of_memory(from).is_some() {
-                    let help = "pass the values to the kernel as an argument";
-                    self.refuse(stmt.span, "active values go to or from a variable outside functions", help);
-                }
-                None
-            }
+            (RuntimeClass::Symbol, _) => self.copied_symbol(call, args, stmt),
             _ => None,
         };
         out.push(stmt.clone());
         out.extend(tangent);
     }
 
+    /// The tangent of a copy to or from a variable outside functions: if that is named, it has tangents as arrays have.
+    fn copied_symbol(&mut self, call: &str, args: &[Expr], stmt: &Stmt) -> Option<Stmt> {
+        let copy = SymbolCopy::new(call, args)?;
+        let from = self.tangent_of_memory(copy.from);
+        let Some(to) = self.tangent_of_memory(copy.to) else {
+            if from.is_some() {
+                let help = "name what it goes to too";
+                self.refuse(stmt.span, format!("`{call}` moves active values to what is not named"), help);
+            }
+            return None;
+        };
+        let (to, Some(from)) = copy.at_offset(to.clone(), from) else {
+            let (to, _) = copy.at_offset(to, None);
+            return Some(clear(to, &[copy.bytes], copy.stream));
+        };
+        let mut source = Type::pointer(Type::Void);
+        if let Type::Pointer(pointer) = &mut source {
+            pointer.is_const = true;
+        }
+        let to = Expr::cast(to, Type::pointer(Type::Void));
+        let args = [to, Expr::cast(from, source), copy.bytes.clone(), copy.kind.clone()];
+        let args = args.into_iter().chain(copy.stream.cloned()).collect();
+        let call = if copy.stream.is_some() { "cudaMemcpyAsync" } else { "cudaMemcpy" };
+        Some(Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None }).at(stmt.span))
+    }
+
     /// A pointer to the tangents of what a `void*` points to, if that is active.
     fn tangent_of_memory(&mut self, pointer: &Expr) -> Option<Expr> {
-        let mut typed = pointer;
-        while let ExprKind::Cast(operand) = &typed.kind
-            && operand.ty.is_pointer()
-        {
-            typed = operand;
-        }
+        let typed = typed(pointer);
         if !self.activity.points_to_active(self.ctx.primal, typed) {
             return None;
         }
         let tangent = self.tangent(typed)?;
         Some(if typed == pointer { tangent } else { Expr::cast(tangent, pointer.ty.clone()) })
+    }
+}
+
+/// What a `void*`, or a reference to a whole array, was made from.
+fn typed(pointer: &Expr) -> &Expr {
+    match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => typed(operand),
+        _ => pointer,
     }
 }
 

@@ -58,7 +58,7 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let root = ctx.version(request.function, activity, &lifted.wrt);
         if ctx.diagnostics.is_empty() {
             call_helpers(&mut ctx.module, root);
-            lifted.restore(&mut ctx.module);
+            lifted.restore(&mut ctx.module)?;
             let mut roots = vec![root];
             let made = &ctx.module.functions[root];
             if made.space == Space::Kernel && needs_twice_the_memory(made) {

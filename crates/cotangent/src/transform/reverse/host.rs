@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::super::launch::{self, Slots};
 use super::super::locals::{assign, declare, without_spans};
+use super::super::variables::SymbolCopy;
 use super::Derived;
 use super::aggregates::Scratch;
 use super::function::{Ctx, Pair};
@@ -73,17 +74,7 @@ impl Ctx<'_> {
                     out.push(call_of("cotangent::clear", rest));
                 }
             }
-            (RuntimeClass::Symbol, [to, from, ..]) => {
-                let is_active =
-                    |pointer: &Expr| self.objects.targets(pointer).iter().any(|object| self.activity.is_active(object));
-                if is_active(to) || is_active(from) {
-                    let message = format!("`{call}` moves active values to or from a variable outside functions");
-                    self.report(
-                        Diagnostic::new(CONSTANT_MEMORY, stmt.span, message, "no adjoint is handed in for it")
-                            .help("pass the values to the kernel as an argument"),
-                    );
-                }
-            }
+            (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
             (RuntimeClass::Create { destroy }, [target, ..]) => {
                 if let Some(handle) = address_of(target).filter(|handle| self.is_destroyed(handle)) {
                     out.push(call_of(destroy, vec![Expr::load(handle)]));
@@ -197,6 +188,35 @@ impl Ctx<'_> {
             }
         });
         found
+    }
+
+    /// The reverse of a copy to or from a variable outside functions: if that is named, it has adjoints as arrays have.
+    fn copied_symbol(&mut self, stmt: &Stmt, call: &str, args: &[Expr]) -> Option<Stmt> {
+        let copy = SymbolCopy::new(call, args)?;
+        let mut targets = self.objects.targets(copy.to);
+        targets.extend(self.objects.targets(copy.from));
+        if !targets.iter().any(|object| self.activity.is_active(object)) {
+            return None;
+        }
+        let unnamed = targets.iter().find_map(|object| match object.base {
+            Base::Global(global) => Some(&self.module.globals[global].name),
+            Base::Local(_) | Base::Unknown => None,
+        });
+        if let Some(name) = unnamed {
+            let message = format!("`{call}` moves active values to or from `{name}`, which is not named");
+            let refused = Diagnostic::new(CONSTANT_MEMORY, stmt.span, message, "no adjoint is handed in for it");
+            self.report(refused.help(format!("name `{name}` too")));
+            return None;
+        }
+        let (to, from) = self.copied(copy.to, copy.from, stmt.span)?;
+        let stream = copy.stream.into_iter().cloned().collect();
+        Some(match copy.at_offset(to, from) {
+            (to, Some(from)) => {
+                let rest = vec![from, to, copy.bytes.clone(), copy.kind.clone()];
+                call_of("cotangent::add_copied", [rest, stream].concat())
+            }
+            (to, None) => call_of("cotangent::clear", [vec![to, copy.bytes.clone()], stream].concat()),
+        })
     }
 
     /// The adjoints of a copy's target and source; none if the target is constant.
@@ -483,11 +503,10 @@ impl Ctx<'_> {
             let Base::Global(global) = object.base else { continue };
             let variable = &self.module.globals[global];
             if carries_floats(self.module, &variable.ty) {
-                let message =
-                    format!("the kernel may leave active values in `{}`, which is no parameter", variable.name);
+                let message = format!("the kernel may leave active values in `{}`, which is not named", variable.name);
                 self.report(
                     Diagnostic::new(CONSTANT_MEMORY, stmt.span, message, "no adjoint is handed in for it")
-                        .help(format!("make `{}` a parameter of the kernel", variable.name)),
+                        .help(format!("name `{}` too", variable.name)),
                 );
             }
         }

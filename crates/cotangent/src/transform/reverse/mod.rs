@@ -93,7 +93,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             if slots.is_none() || matches!(request.form, Form::Split { .. }) {
                 roots.extend(pullbacks.launcher_of(function));
             }
-            lifted.restore(&mut pullbacks.output);
+            lifted.restore(&mut pullbacks.output)?;
             return Ok(order::needed_by(&pullbacks.output, &roots));
         }
         // A pullback that records is part of its caller instead, which has the record.
