@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 /// How many kernels.
-const COUNT: u64 = 500;
+const COUNT: u64 = 300;
 
 #[test]
 fn derivatives_of_random_kernels_are_right() {
