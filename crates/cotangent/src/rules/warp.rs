@@ -55,7 +55,11 @@ fn function(name: &str, argument: &str, body: &str, kind: FloatKind) -> Option<(
         FloatKind::Half | FloatKind::BFloat => return None,
     };
     let name = format!("_cotangent_{name}{suffix}");
-    let head = format!("device {name}(mask: unsigned int, seed: T, {argument}width: int) -> T {{\n{PLACE}");
+    // Not every function asks where in its group a thread is.
+    let is_used = |line: &&str| !line.contains("let position") || body.contains("position");
+    let place: Vec<&str> = PLACE.lines().filter(is_used).collect();
+    let place = place.join("\n");
+    let head = format!("device {name}(mask: unsigned int, seed: T, {argument}width: int) -> T {{\n{place}\n");
     let text = format!("{head}{body}}}\n").replace("ZERO", zero);
     Some((name, replace_type(&text, ty)))
 }
