@@ -229,8 +229,10 @@ fn kept_on_host(module: &Module, function: &Function, own: &BTreeMap<LocalId, Gl
 /// variable, else positions of parameters and names of variables.
 pub(super) fn labels(module: &Module, function: &Function, named: &[LocalId]) -> Vec<String> {
     let is_variable = |param: &LocalId| variable_of(module, &function.locals[*param]).is_some();
-    let mut can_be = function.params.iter().filter(|param| carries_float(module, &function.locals[**param].ty));
-    if can_be.all(|param| named.contains(param)) && !named.iter().any(is_variable) {
+    let can_be = function.params.iter().filter(|param| carries_float(module, &function.locals[**param].ty));
+    let can_be: Vec<&LocalId> = can_be.collect();
+    let is_all = can_be.len() == named.len() && can_be.iter().all(|param| named.contains(param));
+    if is_all && !named.iter().any(is_variable) {
         return Vec::new();
     }
     named.iter().map(|param| label(module, function, *param)).collect()
