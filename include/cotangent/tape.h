@@ -54,20 +54,43 @@ typedef enum cotangent_tape_status {
   COTANGENT_TAPE_DISK = 10,     // the system could not open, write or read the file
   COTANGENT_TAPE_CORRUPT = 11,  // a block came back changed
   COTANGENT_TAPE_STALE = 12,    // another block came back
-  COTANGENT_TAPE_FORKED = 13    // a child cannot use what its parent has spilled
+  COTANGENT_TAPE_FORKED = 13,   // a child cannot use what its parent has spilled
+  COTANGENT_TAPE_SIZE = 14,     // an array popped with another size than it was pushed with
+  COTANGENT_TAPE_DEVICE = 15    // the GPU's runtime failed
 } cotangent_tape_status;
+
+// How far a lane has come.
+typedef struct cotangent_tape_progress {
+  uint64_t bytes;          // on the lane
+  uint64_t bytes_on_disk;  // of them, on disk only
+  uint32_t lane;           // which lane of its tape, from zero
+} cotangent_tape_progress;
 
 // Zero stands for the default.
 typedef struct cotangent_tape_options {
-  size_t slab_bytes;    // a power of two; 2 MiB
-  size_t budget_bytes;  // memory of all lanes together; no limit
-  const char* spill;    // the folder for what does not fit; without one, that is an error
+  size_t slab_bytes;      // a power of two; 2 MiB
+  size_t budget_bytes;    // memory of all lanes together; no limit
+  const char* spill;      // the folder for what does not fit; without one, that is an error
+  uint32_t use_threads;   // not zero: threads for the disk even where io_uring is allowed
+  // Called once a slab by the thread that pushes or pops; must not use the lane.
+  void (*progress)(void* context, const cotangent_tape_progress* progress);
+  void* context;
 } cotangent_tape_options;
+
+// What a lane has cost since it was opened. For a device lane the layer below is the host, for other lanes the disk.
+typedef struct cotangent_tape_stats {
+  uint64_t bytes_written;  // to the layer below
+  uint64_t bytes_read;     // and back
+  uint64_t hits;           // what was there when it was needed
+  uint64_t stalls;         // what had to be waited for
+  uint64_t stalled_ns;
+} cotangent_tape_stats;
 
 // A tape is a budget that lanes share. It may be closed before its lanes are.
 uint32_t cotangent_tape_open(const cotangent_tape_options* options, cotangent_tape** tape);
 void cotangent_tape_close(cotangent_tape* tape);
 const char* cotangent_tape_message(uint32_t status);
+size_t cotangent_tape_peak_bytes(const cotangent_tape* tape);  // the most memory that its lanes ever had at a time
 
 cotangent_lane* cotangent_lane_open(cotangent_tape* tape);
 void cotangent_lane_close(cotangent_lane* lane);
@@ -80,6 +103,7 @@ void cotangent_lane_pop(cotangent_lane* lane, void* to, size_t bytes);
 uint32_t cotangent_lane_status(cotangent_lane* lane);
 void cotangent_lane_clear(cotangent_lane* lane);
 uint64_t cotangent_lane_position(cotangent_lane* lane);
+cotangent_tape_stats cotangent_lane_stats(cotangent_lane* lane);
 
 // Going back to a place, forgetting what came later.
 cotangent_mark cotangent_lane_mark(cotangent_lane* lane);
@@ -95,6 +119,46 @@ void cotangent_lane_release(cotangent_lane* lane);
 void cotangent_lane_push_object(cotangent_lane* lane, void* object, void (*destroy)(void*));
 void* cotangent_lane_pop_object(cotangent_lane* lane);
 void* cotangent_lane_top_object(cotangent_lane* lane);
+
+// Arrays that lie in a GPU's memory: a stack of them, through pinned memory to a lane of its own.
+typedef struct cotangent_device_lane cotangent_device_lane;
+
+// CUDA's functions of these names (stream_create and event_create are those WithFlags); pointers stand for its handles.
+typedef struct cotangent_cuda_functions {
+  int (*malloc_host)(void** memory, size_t bytes);
+  int (*free_host)(void* memory);
+  int (*stream_create)(void** stream, unsigned flags);
+  int (*stream_destroy)(void* stream);
+  int (*stream_wait_event)(void* stream, void* event, unsigned flags);
+  int (*event_create)(void** event, unsigned flags);
+  int (*event_destroy)(void* event);
+  int (*event_record)(void* event, void* stream);
+  int (*event_query)(void* event);
+  int (*event_synchronize)(void* event);
+  int (*memcpy_async)(void* to, const void* from, size_t bytes, int kind, void* stream);
+} cotangent_cuda_functions;
+
+// Zero stands for the default.
+typedef struct cotangent_device_options {
+  size_t chunk_bytes;                    // bytes a copy; 4 MiB
+  size_t pinned_bytes;                   // pinned memory in all, allocated once; 64 MiB
+  const cotangent_cuda_functions* cuda;  // NULL: those of the libcudart that the system finds
+} cotangent_device_options;
+
+uint32_t cotangent_device_lane_open(cotangent_tape* tape, const cotangent_device_options* options,
+                                    cotangent_device_lane** lane);
+void cotangent_device_lane_close(cotangent_device_lane* lane);
+
+// Pushes an array as it is when all that the stream was given so far is done; pops it before all that the stream is given
+// later. In between the stream may overwrite it. After an error arrays stay as they are.
+void cotangent_device_lane_push(cotangent_device_lane* lane, const void* array, size_t bytes, void* stream);
+void cotangent_device_lane_pop(cotangent_device_lane* lane, void* array, size_t bytes, void* stream);
+
+// Waits for all copies: the first error, if one of them failed.
+uint32_t cotangent_device_lane_status(cotangent_device_lane* lane);
+int cotangent_device_lane_error(cotangent_device_lane* lane);  // CUDA's own number if the status is DEVICE
+void cotangent_device_lane_clear(cotangent_device_lane* lane);
+cotangent_tape_stats cotangent_device_lane_stats(cotangent_device_lane* lane);
 
 #ifdef __cplusplus
 }

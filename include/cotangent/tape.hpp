@@ -19,6 +19,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -27,6 +28,8 @@ namespace tape {
 
 struct Error : std::runtime_error {
   explicit Error(std::uint32_t status) : std::runtime_error(cotangent_tape_message(status)), status(status) {}
+  Error(std::uint32_t status, const std::string& reason)
+      : std::runtime_error(cotangent_tape_message(status) + (": " + reason)), status(status) {}
   std::uint32_t status;
 };
 
@@ -37,13 +40,23 @@ class Tape {
     const std::uint32_t status = cotangent_tape_open(&options, &tape_);
     if (status != COTANGENT_TAPE_OK) throw Error(status);
   }
+  // So much memory, and this folder for what does not fit.
+  Tape(std::size_t budget_bytes, const char* spill) : Tape(options(budget_bytes, spill)) {}
   ~Tape() { cotangent_tape_close(tape_); }
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
   cotangent_tape* get() const { return tape_; }
+  std::size_t peak_bytes() const { return cotangent_tape_peak_bytes(tape_); }
 
  private:
+  static cotangent_tape_options options(std::size_t budget_bytes, const char* spill) {
+    cotangent_tape_options options = {};
+    options.budget_bytes = budget_bytes;
+    options.spill = spill;
+    return options;
+  }
+
   cotangent_tape* tape_ = nullptr;
 };
 
@@ -66,6 +79,7 @@ class Lane {
     if (status() != COTANGENT_TAPE_OK) throw Error(status());
   }
   std::uint64_t position() const { return cotangent_lane_position(lane_); }
+  cotangent_tape_stats stats() const { return cotangent_lane_stats(lane_); }
   void clear() { cotangent_lane_clear(lane_); }
 
  private:

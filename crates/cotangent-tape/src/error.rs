@@ -43,6 +43,12 @@ pub enum Error {
     /// A forked child has the values in memory, but neither the file nor the threads.
     #[error("the process was forked after the lane had spilled; only the parent can use it")]
     Forked,
+    /// The program is wrong: its reverse sweep does not mirror its forward sweep.
+    #[error("an array of another size was popped than had been pushed; pop what was pushed last, with its size")]
+    Size,
+    /// The device's runtime refused memory, a stream, an event or a copy.
+    #[error("the device's runtime failed to allocate, order or copy; its own code says why")]
+    Device { code: i32 },
     /// The code of this library is wrong.
     #[error("internal error of the tape library; please report it")]
     Panicked,
@@ -65,6 +71,8 @@ impl Error {
             Error::Corrupt => 11,
             Error::Stale => 12,
             Error::Forked => 13,
+            Error::Size => 14,
+            Error::Device { .. } => 15,
         }
     }
 }

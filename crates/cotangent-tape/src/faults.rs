@@ -13,7 +13,7 @@ const NUMBERS: u64 = 200_000;
 /// `Ok` only if every value was right; a wrong one panics.
 fn sweep(state: &Arc<Mutex<State>>) -> Result<(), Error> {
     let options = Options { slab_bytes: 64 << 10, budget_bytes: 256 << 10, ..Options::default() };
-    let tape = Tape::with_engines(&options, Some(faulty::open(state)))?;
+    let tape = Tape::with_engines(&options, Some(faulty::open(state)), None)?;
     let mut lane = tape.lane();
     for i in 0..NUMBERS {
         lane.push(i)?;
@@ -83,7 +83,7 @@ fn every_call_may_fail_in_every_way() {
 #[test]
 fn an_endlessly_interrupted_disk_is_an_error() {
     let options = Options { slab_bytes: 64 << 10, budget_bytes: 256 << 10, ..Options::default() };
-    let tape = Tape::with_engines(&options, Some(Arc::new(|| Ok(Box::new(Interrupted::default()))))).unwrap();
+    let tape = Tape::with_engines(&options, Some(Arc::new(|| Ok(Box::new(Interrupted::default())))), None).unwrap();
     let mut lane = tape.lane();
     let result = (0..NUMBERS).try_for_each(|i| lane.push(i));
     assert_eq!(result, Err(Error::Disk { errno: libc::EINTR }));

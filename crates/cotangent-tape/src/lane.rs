@@ -14,6 +14,7 @@ use bytemuck::Pod;
 
 use crate::error::Error;
 use crate::objects::Objects;
+use crate::progress::{Progress, Watcher};
 use crate::slab::Slab;
 use crate::stats::Stats;
 use crate::store::Store;
@@ -99,6 +100,7 @@ pub struct Lane {
     pub(crate) error: Option<Error>,
     /// While the lane is read again.
     pub(crate) held: Option<Held>,
+    watcher: Option<Watcher>,
 }
 
 /// Where to go on after the lane was read again.
@@ -113,8 +115,9 @@ pub(crate) struct Held {
 unsafe impl Send for Lane {}
 
 impl Lane {
-    pub(crate) fn new(id: u32, store: Store) -> Self {
-        Lane { window: Window::NOWHERE, id, top: None, store, objects: Objects::default(), error: None, held: None }
+    pub(crate) fn new(id: u32, store: Store, watcher: Option<Watcher>) -> Self {
+        let objects = Objects::default();
+        Lane { window: Window::NOWHERE, id, top: None, store, objects, error: None, held: None, watcher }
     }
 
     /// Pushes a value: a number, an array, a record.
@@ -221,6 +224,14 @@ impl Lane {
         let _ = self.store.truncate(0);
         if let Some(slab) = self.top.take() {
             self.store.give_back(slab);
+        }
+    }
+
+    /// Tells who wants to know that another slab is being worked in.
+    pub(crate) fn tell_progress(&self) {
+        if let Some(watcher) = &self.watcher {
+            let bytes_on_disk = self.store.bytes_on_disk();
+            watcher.tell(Progress { bytes: self.position(), bytes_on_disk, lane: self.id });
         }
     }
 

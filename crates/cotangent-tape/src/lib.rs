@@ -27,9 +27,11 @@
 //!                       store     the full slabs of a lane, in order; the oldest on disk if need be
 //!                       disk      sealed blocks in a nameless file, through io_uring or threads
 //!                       pool      empty slabs, shared by the lanes of a tape
+//!   arrays of a GPU     device    through pinned memory to a lane, and back
 //! ```
 
 mod cursor;
+pub mod device;
 mod disk;
 mod error;
 #[cfg(test)]
@@ -39,6 +41,7 @@ mod lane;
 mod mark;
 mod objects;
 mod pool;
+mod progress;
 mod sanitizer;
 pub mod schedule;
 mod slab;
@@ -52,5 +55,6 @@ pub use disk::Io;
 pub use error::Error;
 pub use lane::Lane;
 pub use mark::{Mark, Reread};
+pub use progress::Progress;
 pub use stats::Stats;
 pub use tape::{Options, Tape};

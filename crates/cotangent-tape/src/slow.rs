@@ -76,6 +76,7 @@ impl Lane {
         let empty = self.store.empty()?;
         self.window = Window { cur: empty.lo(), lo: empty.lo(), hi: empty.hi() };
         self.top = Some(empty);
+        self.tell_progress();
         Ok(())
     }
 
@@ -97,6 +98,8 @@ impl Lane {
             let slab = self.store.pop()?;
             self.window = Window { cur: slab.lo(), lo: slab.lo(), hi: slab.hi() };
             self.top = Some(slab);
+            self.window.cur = self.window.lo.wrapping_add(offset);
+            self.tell_progress();
         }
         self.window.cur = self.window.lo.wrapping_add(offset);
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Counts since the lane was opened.
+/// Counts since the lane was opened. C has the same, with the time in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Bytes sent to disk.

@@ -81,6 +81,11 @@ impl Store {
         self.pool.slab_bytes() - SEAL_BYTES
     }
 
+    /// Bytes of data that are on disk only.
+    pub(crate) fn bytes_on_disk(&self) -> u64 {
+        (self.evicted * self.capacity()) as u64
+    }
+
     /// How many blocks there are.
     pub(crate) fn len(&self) -> usize {
         self.blocks.len()

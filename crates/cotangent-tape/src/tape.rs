@@ -8,6 +8,7 @@ use crate::disk::{Io, OpenEngine, in_folder};
 use crate::error::Error;
 use crate::lane::Lane;
 use crate::pool::Pool;
+use crate::progress::{Progress, Watcher};
 use crate::store::Store;
 
 /// How large a tape may become, and in what steps.
@@ -47,26 +48,37 @@ pub struct Tape {
 struct Shared {
     pool: Arc<Pool>,
     open: Option<OpenEngine>,
+    watcher: Option<Watcher>,
     lanes: AtomicU32,
 }
 
 impl Tape {
     /// A tape without lanes. It takes no memory before the first push.
     pub fn new(options: Options) -> Result<Tape, Error> {
-        let open = options.spill.as_ref().map(|folder| in_folder(folder, options.io));
-        Self::with_engines(&options, open)
+        Self::with_engines(&options, engines(&options), None)
     }
 
-    pub(crate) fn with_engines(options: &Options, open: Option<OpenEngine>) -> Result<Tape, Error> {
+    /// A tape whose lanes tell `watch`, once a slab, how far they have come. It is called on the thread that pushes or
+    /// pops, and must not use the lane.
+    pub fn watched(options: Options, watch: impl Fn(Progress) + Send + Sync + 'static) -> Result<Tape, Error> {
+        Self::with_engines(&options, engines(&options), Some(Watcher::new(watch)))
+    }
+
+    pub(crate) fn with_engines(
+        options: &Options,
+        open: Option<OpenEngine>,
+        watcher: Option<Watcher>,
+    ) -> Result<Tape, Error> {
         options.check()?;
         let pool = Arc::new(Pool::new(options.slab_bytes, options.budget_bytes / options.slab_bytes));
-        Ok(Tape { shared: Arc::new(Shared { pool, open, lanes: AtomicU32::new(0) }) })
+        Ok(Tape { shared: Arc::new(Shared { pool, open, watcher, lanes: AtomicU32::new(0) }) })
     }
 
     /// A new, empty lane; as a rule one a thread.
     pub fn lane(&self) -> Lane {
         let id = self.shared.lanes.fetch_add(1, Ordering::Relaxed);
-        Lane::new(id, Store::new(Arc::clone(&self.shared.pool), u64::from(id), self.shared.open.clone()))
+        let store = Store::new(Arc::clone(&self.shared.pool), u64::from(id), self.shared.open.clone());
+        Lane::new(id, store, self.shared.watcher.clone())
     }
 
     /// The most memory that the lanes ever had at a time, in bytes.
@@ -75,8 +87,14 @@ impl Tape {
     }
 }
 
+fn engines(options: &Options) -> Option<OpenEngine> {
+    options.spill.as_ref().map(|folder| in_folder(folder, options.io))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
 
     #[test]
@@ -105,5 +123,22 @@ mod tests {
         lane.clear();
         (0..NUMBERS).for_each(|i| lane.push(i).unwrap());
         assert_eq!(tape.peak_bytes(), peak);
+    }
+
+    #[test]
+    fn lanes_tell_how_far_they_have_come_once_a_slab() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let watch = Arc::clone(&told);
+        let options = Options { slab_bytes: 64 << 10, ..Options::default() };
+        let tape = Tape::watched(options, move |progress| watch.lock().unwrap().push(progress)).unwrap();
+        drop(tape.lane());
+        let mut lane = tape.lane();
+        lane.push_slice(&[0u8; 200_000]).unwrap();
+        lane.pop_slice(&mut [0u8; 150_000]).unwrap();
+        let told = told.lock().unwrap();
+        let capacity = (64 << 10) - 64;
+        let bytes: Vec<u64> = told.iter().map(|progress| progress.bytes / capacity).collect();
+        assert_eq!(bytes, [0, 1, 2, 3, 3, 2, 1]);
+        assert!(told.iter().all(|progress| progress.lane == 1 && progress.bytes_on_disk == 0));
     }
 }

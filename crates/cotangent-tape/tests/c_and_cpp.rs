@@ -74,6 +74,17 @@ fn the_cpp_interface_is_clean_under_the_thread_sanitizer() {
 }
 
 #[test]
+fn the_examples_work() {
+    compile_and_run("../../../../examples/tape/sweep.c", "clang-19", &["-std=c11"]);
+    compile_and_run("../../../../examples/tape/sweep.cpp", "clang++-19", &["-std=c++17"]);
+    let test = std::env::current_exe().expect("a running test has a file");
+    let deps = test.parent().expect("in a folder");
+    let example = deps.with_file_name("examples").join("checkpoints");
+    let output = Command::new(&example).output().expect("cargo builds the examples beside the tests");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn header_and_rust_have_the_same_layout() {
     let mut text = String::from("#include <cotangent/tape.h>\n#include <stddef.h>\n");
     for (name, number) in cotangent_tape::ffi::layout() {

@@ -85,9 +85,37 @@ static void errors_stay_and_pops_give_zeros(cotangent_lane* lane) {
   REQUIRE(cotangent_lane_status(lane) == COTANGENT_TAPE_HELD);
 }
 
-int main(void) {
+static void count(void* context, const cotangent_tape_progress* progress) {
+  REQUIRE(progress->lane == 0 && progress->bytes_on_disk <= progress->bytes);
+  ++*(int*)context;
+}
+
+// With a folder as argument.
+static void spilling_is_counted(const char* folder) {
+  int slabs = 0;
+  cotangent_tape_options options = {0};
+  options.slab_bytes = 64 << 10;
+  options.budget_bytes = 256 << 10;
+  options.spill = folder;
+  options.use_threads = 1;
+  options.progress = count;
+  options.context = &slabs;
   cotangent_tape* tape;
-  cotangent_tape_options options = {3, 0, NULL};
+  REQUIRE(cotangent_tape_open(&options, &tape) == COTANGENT_TAPE_OK);
+  cotangent_lane* lane = cotangent_lane_open(tape);
+  values_come_back(lane);
+  const cotangent_tape_stats stats = cotangent_lane_stats(lane);
+  REQUIRE(stats.bytes_written > 1000000 && stats.bytes_read > 1000000 && stats.hits + stats.stalls > 10);
+  REQUIRE(slabs > 40 && cotangent_tape_peak_bytes(tape) <= (6 * 64) << 10);
+  REQUIRE(cotangent_lane_status(lane) == COTANGENT_TAPE_OK);
+  cotangent_lane_close(lane);
+  cotangent_tape_close(tape);
+}
+
+int main(int argc, char** argv) {
+  cotangent_tape* tape;
+  cotangent_tape_options options = {0};
+  options.slab_bytes = 3;
   REQUIRE(cotangent_tape_open(&options, &tape) == COTANGENT_TAPE_OPTIONS && tape == NULL);
   options.slab_bytes = 64 << 10;
   REQUIRE(cotangent_tape_open(&options, &tape) == COTANGENT_TAPE_OK);
@@ -99,5 +127,6 @@ int main(void) {
   cotangent_lane_close(lane);
   cotangent_lane_push(NULL, NULL, 0);
   REQUIRE(cotangent_lane_status(NULL) != COTANGENT_TAPE_OK);
+  if (argc > 1) spilling_is_counted(argv[1]);
   return 0;
 }

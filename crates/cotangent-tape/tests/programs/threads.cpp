@@ -96,7 +96,13 @@ static void errors_are_thrown_once_a_region(tape::Tape& shared) {
 
 // With a folder as argument, four threads share half a megabyte of memory, and the rest goes there.
 int main(int count, char** arguments) {
-  tape::Tape shared({64 << 10, count > 1 ? std::size_t(512) << 10 : 0, count > 1 ? arguments[1] : nullptr});
+  cotangent_tape_options options = {};
+  options.slab_bytes = 64 << 10;
+  if (count > 1) {
+    options.budget_bytes = std::size_t(512) << 10;
+    options.spill = arguments[1];
+  }
+  tape::Tape shared(options);
   for (int round = 0; round < 3; ++round) {
     std::vector<std::thread> threads;
     for (int seed = 0; seed < 4; ++seed) threads.emplace_back([&, seed] { sweep(shared, seed); });

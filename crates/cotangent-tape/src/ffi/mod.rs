@@ -1,6 +1,8 @@
 //! The C ABI: what `include/cotangent/tape.h` declares. No panic leaves it: a lane in which one happens has the error
 //! [`Error::Panicked`] from then on. A null lane does nothing and gives [`Error::Empty`] or null.
 
+pub mod device;
+
 use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
@@ -8,10 +10,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::ptr;
 
+use crate::disk::Io;
 use crate::error::Error;
 use crate::lane::{Lane, Window};
 use crate::mark::Mark;
 use crate::objects::Foreign;
+use crate::progress::Progress;
+use crate::stats::Stats;
 use crate::tape::{Options, Tape};
 
 /// `cotangent_tape_options`: zero stands for the default.
@@ -20,19 +25,60 @@ pub struct COptions {
     slab_bytes: usize,
     budget_bytes: usize,
     spill: *const c_char,
+    /// Not zero: threads even where io_uring is allowed.
+    use_threads: u32,
+    progress: Option<unsafe extern "C" fn(*mut c_void, *const Progress)>,
+    context: *mut c_void,
+}
+
+/// `cotangent_tape_stats`.
+#[repr(C)]
+#[derive(Default)]
+pub struct CStats {
+    bytes_written: u64,
+    bytes_read: u64,
+    hits: u64,
+    stalls: u64,
+    stalled_ns: u64,
+}
+
+impl From<Stats> for CStats {
+    fn from(stats: Stats) -> Self {
+        let Stats { bytes_written, bytes_read, hits, stalls, stalled } = stats;
+        CStats { bytes_written, bytes_read, hits, stalls, stalled_ns: stalled.as_nanos() as u64 }
+    }
+}
+
+/// Whatever the caller wants to see again in the callback.
+struct Context(*mut c_void);
+
+// SAFETY: the caller promises that the callback may be called by any thread that uses a lane.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    fn get(&self) -> *mut c_void {
+        self.0
+    }
 }
 
 /// Opens a tape.
 ///
 /// # Safety
-/// `options` is null or leads to options, whose folder is null or ends with a zero; `tape` leads to a place for the result.
+/// `options` is null or leads to options, whose folder is null or ends with a zero, and whose callback may be called with
+/// the context by every thread that uses a lane; `tape` leads to a place for the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cotangent_tape_open(options: *const COptions, tape: *mut *mut Tape) -> u32 {
     let open = || {
         // SAFETY: promised by the caller.
-        let options = unsafe { options.as_ref() };
+        let Some(given) = (unsafe { options.as_ref() }) else { return Tape::new(Options::default()) };
         // SAFETY: promised by the caller.
-        Tape::new(options.map(|options| unsafe { read_options(options) }).unwrap_or_default())
+        let options = unsafe { read_options(given) };
+        let Some(progress) = given.progress else { return Tape::new(options) };
+        let context = Context(given.context);
+        // SAFETY: promised by the caller.
+        Tape::watched(options, move |now| unsafe { progress(context.get(), &raw const now) })
     };
     let (opened, code) = match catch_unwind(open).unwrap_or(Err(Error::Panicked)) {
         Ok(opened) => (Box::into_raw(Box::new(opened)), 0),
@@ -56,7 +102,7 @@ unsafe fn read_options(options: &COptions) -> Options {
             let folder = unsafe { CStr::from_ptr(options.spill) };
             PathBuf::from(OsStr::from_bytes(folder.to_bytes()))
         }),
-        ..default
+        io: if options.use_threads == 0 { default.io } else { Io::Threads },
     }
 }
 
@@ -192,6 +238,26 @@ pub unsafe extern "C" fn cotangent_lane_status(lane: *mut Lane) -> u32 {
     unsafe { on(lane, Error::Empty.code(), |lane| lane.error.map_or(0, Error::code)) }
 }
 
+/// What the lane has cost so far.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_stats(lane: *mut Lane) -> CStats {
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, CStats::default(), |lane| lane.stats().into()) }
+}
+
+/// The most memory that the lanes of a tape ever had at a time.
+///
+/// # Safety
+/// `tape` is null, or was opened and not closed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_tape_peak_bytes(tape: *const Tape) -> usize {
+    // SAFETY: promised by the caller.
+    unsafe { tape.as_ref() }.map_or(0, Tape::peak_bytes)
+}
+
 /// Forgets all values and the error.
 ///
 /// # Safety
@@ -244,7 +310,7 @@ pub unsafe extern "C" fn cotangent_lane_top_object(lane: *mut Lane) -> *mut c_vo
 /// Sizes, offsets and numbers of the header, as C spells them and as Rust has them; for the test that compares them.
 #[doc(hidden)]
 pub fn layout() -> Vec<(&'static str, usize)> {
-    vec![
+    let lanes = [
         ("sizeof(cotangent_cursor)", size_of::<Window>()),
         ("offsetof(cotangent_lane, cursor)", offset_of!(Lane, window)),
         ("offsetof(cotangent_cursor, cur)", offset_of!(Window, cur)),
@@ -258,6 +324,19 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("offsetof(cotangent_tape_options, slab_bytes)", offset_of!(COptions, slab_bytes)),
         ("offsetof(cotangent_tape_options, budget_bytes)", offset_of!(COptions, budget_bytes)),
         ("offsetof(cotangent_tape_options, spill)", offset_of!(COptions, spill)),
+        ("offsetof(cotangent_tape_options, use_threads)", offset_of!(COptions, use_threads)),
+        ("offsetof(cotangent_tape_options, progress)", offset_of!(COptions, progress)),
+        ("offsetof(cotangent_tape_options, context)", offset_of!(COptions, context)),
+        ("sizeof(cotangent_tape_progress)", size_of::<Progress>()),
+        ("offsetof(cotangent_tape_progress, bytes)", offset_of!(Progress, bytes)),
+        ("offsetof(cotangent_tape_progress, bytes_on_disk)", offset_of!(Progress, bytes_on_disk)),
+        ("offsetof(cotangent_tape_progress, lane)", offset_of!(Progress, lane)),
+        ("sizeof(cotangent_tape_stats)", size_of::<CStats>()),
+        ("offsetof(cotangent_tape_stats, bytes_written)", offset_of!(CStats, bytes_written)),
+        ("offsetof(cotangent_tape_stats, bytes_read)", offset_of!(CStats, bytes_read)),
+        ("offsetof(cotangent_tape_stats, hits)", offset_of!(CStats, hits)),
+        ("offsetof(cotangent_tape_stats, stalls)", offset_of!(CStats, stalls)),
+        ("offsetof(cotangent_tape_stats, stalled_ns)", offset_of!(CStats, stalled_ns)),
         ("COTANGENT_TAPE_EMPTY", Error::Empty.code() as usize),
         ("COTANGENT_TAPE_HELD", Error::Held.code() as usize),
         ("COTANGENT_TAPE_MARK", Error::Mark.code() as usize),
@@ -271,7 +350,10 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("COTANGENT_TAPE_CORRUPT", Error::Corrupt.code() as usize),
         ("COTANGENT_TAPE_STALE", Error::Stale.code() as usize),
         ("COTANGENT_TAPE_FORKED", Error::Forked.code() as usize),
-    ]
+        ("COTANGENT_TAPE_SIZE", Error::Size.code() as usize),
+        ("COTANGENT_TAPE_DEVICE", Error::Device { code: 0 }.code() as usize),
+    ];
+    [&lanes[..], &device::layout()].concat()
 }
 
 /// What a status means and what to do about it; for people.
@@ -297,6 +379,8 @@ const MESSAGES: &[&CStr] = &[
     c"a block came back changed from disk; do not trust this disk",
     c"an old block came back from disk in place of the one written last; do not trust this disk",
     c"the process was forked after the lane had spilled; only the parent can use it",
+    c"an array of another size was popped than had been pushed; pop what was pushed last, with its size",
+    c"the device's runtime failed to allocate, order or copy; its own code says why",
 ];
 
 /// # Safety
@@ -355,6 +439,8 @@ mod tests {
             Error::Corrupt,
             Error::Stale,
             Error::Forked,
+            Error::Size,
+            Error::Device { code: 2 },
         ];
         assert_eq!(MESSAGES.len(), all.len() + 1);
         for error in all {
