@@ -1,6 +1,11 @@
 //! The empty slabs of a tape, shared by its lanes. A lane comes here once a slab, so a lock is cheap enough.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
+
+#[cfg(feature = "loom")]
+use loom::sync::Mutex;
+#[cfg(not(feature = "loom"))]
+use std::sync::Mutex;
 
 use crate::error::Error;
 use crate::sanitizer;
@@ -12,6 +17,8 @@ pub(crate) struct Pool {
     /// How many slabs the budget is.
     limit: usize,
     state: Mutex<State>,
+    /// A forked child has a copy of the lock, which perhaps nobody will ever open: it goes to the system instead.
+    process: u32,
 }
 
 #[derive(Default)]
@@ -24,7 +31,7 @@ struct State {
 
 impl Pool {
     pub(crate) fn new(slab_bytes: usize, limit: usize) -> Self {
-        Self { slab_bytes, limit, state: Mutex::default() }
+        Self { slab_bytes, limit, state: Mutex::new(State::default()), process: std::process::id() }
     }
 
     pub(crate) fn slab_bytes(&self) -> usize {
@@ -47,32 +54,34 @@ impl Pool {
                 None => self.map(state).map(Some),
             }
         })
+        .unwrap_or_else(|| self.map_uncounted().map(Some))
     }
 
     /// One more than the budget, for a lane that has none at all. It is not kept when it comes back.
     pub(crate) fn take_beyond_the_budget(&self) -> Result<Slab, Error> {
-        self.locked(|state| self.map(state))
+        self.locked(|state| self.map(state)).unwrap_or_else(|| self.map_uncounted())
     }
 
     /// Whether less than a quarter of the budget is left.
     pub(crate) fn is_short(&self) -> bool {
-        self.locked(|state| self.left(state) <= self.limit / 4)
+        self.locked(|state| self.left(state) <= self.limit / 4).unwrap_or(false)
     }
 
     pub(crate) fn give_back(&self, slab: Slab) {
+        // In a forked child nobody takes it, and its memory goes back to the system.
+        let mut slab = Some(slab);
         self.locked(|state| {
             if state.mapped > self.limit {
                 state.mapped -= 1;
-                drop(slab);
             } else {
-                state.free.push(slab);
+                state.free.extend(slab.take());
             }
         });
     }
 
-    /// The most slabs that there ever were at a time.
+    /// The most slabs that there ever were at a time; zero in a forked child, which does not know.
     pub(crate) fn most_mapped(&self) -> usize {
-        self.locked(|state| state.most_mapped)
+        self.locked(|state| state.most_mapped).unwrap_or(0)
     }
 
     /// Slabs that can be had within the budget.
@@ -81,23 +90,31 @@ impl Pool {
     }
 
     fn map(&self, state: &mut State) -> Result<Slab, Error> {
-        let slab = Slab::map(self.slab_bytes).ok_or(Error::Memory)?;
+        let slab = self.map_uncounted()?;
         state.mapped += 1;
         state.most_mapped = state.most_mapped.max(state.mapped);
         Ok(slab)
     }
 
-    fn locked<R>(&self, action: impl FnOnce(&mut State) -> R) -> R {
+    fn map_uncounted(&self) -> Result<Slab, Error> {
+        Slab::map(self.slab_bytes).ok_or(Error::Memory)
+    }
+
+    /// Runs `action` under the lock; not in a forked child.
+    fn locked<R>(&self, action: impl FnOnce(&mut State) -> R) -> Option<R> {
+        if self.process != std::process::id() {
+            return None;
+        }
         // Nothing that runs under the lock leaves the state half changed.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         sanitizer::received(self);
         let result = action(&mut state);
         sanitizer::given(self);
-        result
+        Some(result)
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
 
@@ -111,5 +128,36 @@ mod tests {
         pool.give_back(first);
         assert_eq!(pool.take(0).unwrap().unwrap().lo(), address);
         assert_eq!(pool.most_mapped(), 2);
+    }
+}
+
+#[cfg(all(test, feature = "loom"))]
+mod orders {
+    use loom::sync::Arc;
+
+    use super::*;
+
+    /// Two threads take and give back what is there for one and a half, in every order.
+    #[test]
+    fn slabs_have_one_owner_and_the_budget_holds() {
+        loom::model(|| {
+            let pool = Arc::new(Pool::new(64 << 10, 1));
+            let work = |pool: Arc<Pool>| {
+                let slab = match pool.take(0).unwrap() {
+                    Some(slab) => slab,
+                    None => pool.take_beyond_the_budget().unwrap(),
+                };
+                pool.give_back(slab);
+            };
+            let other = loom::thread::spawn({
+                let pool = Arc::clone(&pool);
+                move || work(pool)
+            });
+            work(Arc::clone(&pool));
+            other.join().unwrap();
+            assert!(pool.most_mapped() <= 2);
+            let state = pool.state.lock().unwrap();
+            assert_eq!((state.mapped, state.free.len()), (1, 1));
+        });
     }
 }

@@ -33,6 +33,7 @@ fn the_other_process() {
         }
         "fill the disk" => fill(&folder),
         "fork" => fork(&folder),
+        "fork beside a thread" => fork_beside_a_thread(),
         _ => panic!("no role {role}"),
     }
 }
@@ -161,6 +162,39 @@ fn fork(folder: &Path) {
         assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
         assert_eq!(status, 0, "the child's lane must give right values and then the error");
         (0..NUMBERS).rev().for_each(|i| assert_eq!(lane.pop(), Ok(i)));
+    }
+}
+
+#[test]
+fn a_forked_child_does_not_wait_for_other_threads() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = other("fork beside a thread", folder.path()).output().expect("the test starts again");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Another thread is at the pool, often with its lock in hand, when the process is forked; its children go on.
+fn fork_beside_a_thread() {
+    let tape = Tape::new(Options { slab_bytes: 64 << 10, ..Options::default() }).expect("options of the test");
+    let busy = tape.clone();
+    // The shortest way to the lock and back.
+    std::thread::spawn(move || while busy.peak_bytes() < usize::MAX {});
+    for _ in 0..100 {
+        let mut lane = tape.lane();
+        (0..20_000u64).for_each(|i| lane.push(i).expect("memory"));
+        // SAFETY: the child touches its lane only, which no other thread uses, and leaves without running destructors.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: ends a child that waits for ever.
+            unsafe { libc::alarm(10) };
+            let is_right =
+                (20_000..60_000u64).all(|i| lane.push(i).is_ok()) && (0..60_000u64).rev().all(|i| lane.pop() == Ok(i));
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(!is_right)) };
+        }
+        let mut status = 0;
+        // SAFETY: our child.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0, "a child waited or had wrong values");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The benchmark of the tape: `cargo bench -p cotangent-tape` prints each figure with what was promised. Contenders take
 //! turns, times are minima of the thread's own processor time; the disk is measured by the wall clock. With a path
-//! behind `--svg` the curves are drawn there; `-- lanes` and `-- spill` run one part.
+//! behind `--svg` the curves are drawn there; `-- lanes`, `-- spill` and `-- sizes` run one part. The last one writes 93 GiB.
 
 mod clock;
 mod contenders;
@@ -10,14 +10,18 @@ mod spill;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let is_wanted =
-        |part: &str| !arguments.iter().any(|other| ["lanes", "spill"].contains(&other.as_str()) && other != part);
+    let is_wanted = |part: &str| {
+        !arguments.iter().any(|other| ["lanes", "spill", "sizes"].contains(&other.as_str()) && other != part)
+    };
     let svg = arguments.iter().position(|argument| argument == "--svg").and_then(|at| arguments.get(at + 1));
     if is_wanted("lanes") {
         lanes::run(svg.map(String::as_str));
     }
     if is_wanted("spill") {
         spill::run();
+    }
+    if is_wanted("sizes") {
+        spill::sizes();
     }
 }
 

@@ -13,40 +13,62 @@ use crate::figure;
 const DATA: usize = 4 << 30;
 const BUDGET: usize = 256 << 20;
 const SLAB: usize = 2 << 20;
-const ROUNDS: usize = 2;
+const ROUNDS: usize = 3;
 
 pub(crate) fn run() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary folder");
     let mut best = [[f64::INFINITY; 2]; 3];
-    let mut keep = |which: usize, times: [f64; 2]| {
-        for (best, time) in best[which].iter_mut().zip(times) {
-            *best = best.min(time);
-        }
-    };
     let mut resident = 0;
     for _ in 0..ROUNDS {
-        keep(0, raw(folder.path()));
-        let (times, bytes, _) = lane(folder.path(), Io::Automatic, [0.0; 2]);
-        keep(1, times);
-        resident = bytes.max(resident);
-        keep(2, lane(folder.path(), Io::Threads, [0.0; 2]).0);
+        keep_least(&mut best[0], raw(folder.path()));
+        let sweep = lane(folder.path(), Io::Automatic, DATA, [0.0; 2]);
+        keep_least(&mut best[1], sweep.seconds);
+        resident = sweep.resident.max(resident);
+        keep_least(&mut best[2], lane(folder.path(), Io::Threads, DATA, [0.0; 2]).seconds);
     }
-    // Beside a computation that takes 1.2 times as long as the transfers alone.
-    let (_, _, stalled) = lane(folder.path(), Io::Automatic, raw(folder.path()).map(|seconds| seconds * 1.2));
     let speed = |seconds: f64| DATA as f64 / seconds / 1e9;
     for (index, way) in ["push", "pop"].into_iter().enumerate() {
-        let raw = best[0][index];
+        let [raw, uring, threads] = best.map(|times| times[index]);
         figure(&format!("4 GiB through 256 MiB, {way}: raw O_DIRECT, GB/s"), speed(raw), "");
-        figure(&format!("4 GiB through 256 MiB, {way}: lane, io_uring, GB/s"), speed(best[1][index]), "");
-        figure(&format!("4 GiB through 256 MiB, {way}: lane, threads, GB/s"), speed(best[2][index]), "");
-        figure(&format!("4 GiB through 256 MiB, {way}: lane against raw"), raw / best[1][index], "at least 0.85");
+        figure(&format!("4 GiB through 256 MiB, {way}: lane, io_uring, GB/s"), speed(uring), "");
+        figure(&format!("4 GiB through 256 MiB, {way}: lane, threads, GB/s"), speed(threads), "");
+        figure(&format!("4 GiB through 256 MiB, {way}: io_uring against raw"), raw / uring, "at least 0.85");
+        figure(&format!("4 GiB through 256 MiB, {way}: threads against raw"), raw / threads, "");
     }
-    figure("4 GiB beside a computation of 1.2 times the transfers: stalled, %", stalled * 100.0, "at most 5");
-    figure(
-        "4 GiB through 256 MiB: most memory resident against budget",
-        resident as f64 / BUDGET as f64,
-        "at most 1.05",
-    );
+    let against_budget = resident as f64 / BUDGET as f64;
+    figure("4 GiB through 256 MiB: most memory resident against budget", against_budget, "at most 1.05");
+    // Beside a computation that takes 1.2 times as long as the transfers alone.
+    for (name, io, alone) in [("io_uring", Io::Automatic, best[1]), ("threads", Io::Threads, best[2])] {
+        let sweep = lane(folder.path(), io, DATA, alone.map(|seconds| seconds * 1.2));
+        figure(
+            &format!("4 GiB beside a computation of 1.2 times that, {name}: stalled, %"),
+            sweep.stalled * 100.0,
+            "at most 5",
+        );
+    }
+}
+
+/// Time an element from 1 to 16 GiB, against that of 1 GiB.
+pub(crate) fn sizes() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary folder");
+    let mut best = [[f64::INFINITY; 2]; 5];
+    for _ in 0..ROUNDS {
+        for (power, best) in best.iter_mut().enumerate() {
+            keep_least(best, lane(folder.path(), Io::Automatic, 1 << (30 + power), [0.0; 2]).seconds);
+        }
+    }
+    let per_double = |power: usize| best[power].iter().sum::<f64>() * 1e9 / f64::from(1 << (27 + power));
+    for power in 0..5 {
+        figure(&format!("{} GiB through 256 MiB: ns a double", 1 << power), per_double(power), "");
+    }
+    let most = (0..5).map(per_double).fold(0.0, f64::max);
+    figure("1 to 16 GiB through 256 MiB: slowest against 1 GiB", most / per_double(0), "at most 1.2");
+}
+
+fn keep_least(best: &mut [f64; 2], times: [f64; 2]) {
+    for (best, time) in best.iter_mut().zip(times) {
+        *best = best.min(time);
+    }
 }
 
 /// Seconds to write and to read with four threads, each a slab at a time: what the disk can do.
@@ -86,16 +108,27 @@ fn blocks(file: &File, first: usize, is_write: bool) {
     }
 }
 
-/// Seconds to push and to pop as much in arrays of 64 KiB, and the most bytes that the tape had. Every array is checked at
-/// both ends, so that the time is the disk's; `compute` seconds of other work are spread over each direction. The last
-/// number is the part of all time that the lane waited for the disk.
-fn lane(folder: &Path, io: Io, compute: [f64; 2]) -> ([f64; 2], usize, f64) {
+/// One sweep through the budget.
+struct Sweep {
+    /// To push and to pop.
+    seconds: [f64; 2],
+    /// The most memory that the system had given to this process beside what it had before.
+    resident: usize,
+    /// The part of all time that the lane waited for the disk.
+    stalled: f64,
+}
+
+/// Pushes and pops so many bytes in arrays of 64 KiB. Every array is checked at both ends only, so that the time is the
+/// disk's; `compute` seconds of other work are spread over each direction.
+fn lane(folder: &Path, io: Io, bytes: usize, compute: [f64; 2]) -> Sweep {
     const PIECE: usize = 8192;
     let options = Options { slab_bytes: SLAB, budget_bytes: BUDGET, spill: Some(folder.to_owned()), io };
+    let before = resident("VmRSS");
+    forget_most_resident();
     let tape = Tape::new(options).expect("options of the benchmark");
     let mut lane = tape.lane();
     let mut piece = vec![0u64; PIECE];
-    let count = (DATA / 8 / PIECE) as u64;
+    let count = (bytes / 8 / PIECE) as u64;
     let start = Instant::now();
     for i in 0..count {
         (piece[0], piece[PIECE - 1]) = (i, !i);
@@ -111,7 +144,19 @@ fn lane(folder: &Path, io: Io, compute: [f64; 2]) -> ([f64; 2], usize, f64) {
     }
     let popped = start.elapsed().as_secs_f64();
     let stalled = lane.stats().stalled.as_secs_f64() / (pushed + popped);
-    ([pushed, popped], tape.peak_bytes(), stalled)
+    Sweep { seconds: [pushed, popped], resident: resident("VmHWM").saturating_sub(before), stalled }
+}
+
+/// Bytes of this process in memory, as the system counts them.
+fn resident(name: &str) -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a system with /proc");
+    let line = status.lines().find(|line| line.starts_with(name)).expect("a figure of this name");
+    let kilobytes = line.split_whitespace().nth(1).expect("a number");
+    kilobytes.parse::<usize>().expect("a number") << 10
+}
+
+fn forget_most_resident() {
+    std::fs::write("/proc/self/clear_refs", "5").expect("this process may do so");
 }
 
 /// Computes for so long.

@@ -61,7 +61,7 @@ impl<Job> Queue<Job> {
 }
 
 #[cfg(all(test, feature = "loom"))]
-mod tests {
+mod orders {
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicUsize, Ordering};
 
