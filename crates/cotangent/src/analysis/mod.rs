@@ -18,7 +18,9 @@ pub mod region;
 pub mod root;
 pub mod site;
 pub mod threads;
+mod uniform;
 
 pub use activity::{Activity, activity, carries_floats};
 pub use effects::{Effects, call_writes, effects, is_pure, uses_memory, written};
 pub use objects::{Base, Object, Objects, Step, objects};
+pub use uniform::Uniform;

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, Part};
-use crate::ir::{BarrierKind, Block, Builtin, ExprKind, Function, FunctionId, Module, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{BarrierKind, Builtin, ExprKind, Function, FunctionId, Module, PlaceKind, Stmt, StmtKind, Type};
 
 /// How the threads of a launch may wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -77,7 +77,7 @@ fn own_ordering(function: &Function) -> Ordering {
 }
 
 /// Whether a block, or one inside it, has a barrier.
-pub fn has_barrier(block: &Block) -> bool {
+pub fn has_barrier(block: &[Stmt]) -> bool {
     let mut is_found = false;
     walk::each_stmt(block, &mut |stmt| is_found |= matches!(stmt.kind, StmtKind::Barrier { .. }));
     is_found
@@ -91,10 +91,15 @@ pub fn is_barrier(stmt: &Stmt) -> bool {
 /// Whether threads of a block may wait for each other in a statement, or in what it calls.
 pub fn may_meet(module: &Module, stmt: &Stmt) -> bool {
     match &stmt.kind {
-        StmtKind::Barrier { .. } => true,
+        StmtKind::Barrier { kind, .. } => kind.is_meeting(),
         StmtKind::Call { function, .. } => {
-            let functions = called(module, *function).into_iter().chain([*function]);
-            functions.into_iter().any(|callee| has_barrier(&module.functions[callee].body))
+            let mut is_found = false;
+            for callee in called(module, *function).into_iter().chain([*function]) {
+                walk::each_stmt(&module.functions[callee].body, &mut |stmt| {
+                    is_found |= matches!(stmt.kind, StmtKind::Barrier { kind, .. } if kind.is_meeting());
+                });
+            }
+            is_found
         }
         _ => false,
     }

@@ -69,10 +69,12 @@ pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> 
         (Space::Kernel | Space::Device | Space::Host, _) => Vec::new(),
     };
     let groups = groups(&sites);
-    let is_plain = |group: &Group<'_, '_>| is_plain(&values, group, &groups, &sites, &facts, adjoints);
-    let plain: BTreeSet<(Root, usize)> =
-        groups.iter().filter(|group| is_plain(group)).map(|group| (group.root, group.phase)).collect();
     let given_away = given_away(&values);
+    let is_plain = |group: &&Group<'_, '_>| {
+        is_private(group.root, adjoints) || is_plain(&values, group, &groups, &sites, &facts, &given_away)
+    };
+    let plain: BTreeSet<(Root, usize)> =
+        groups.iter().filter(is_plain).map(|group| (group.root, group.phase)).collect();
     let addition = |site: &Site<'_>| {
         let is_kept =
             |root: &Root| phases(*root, site, &sites).into_iter().all(|phase| plain.contains(&(*root, phase)));
@@ -132,19 +134,15 @@ fn phases(root: Root, site: &Site<'_>, sites: &Sites<'_>) -> Vec<usize> {
     }
 }
 
-/// Whether all additions of a group are plain.
+/// Whether all additions of a group to memory of several threads are plain.
 fn is_plain(
     values: &Values<'_>,
     group: &Group<'_, '_>,
     groups: &[Group<'_, '_>],
     all: &Sites<'_>,
     facts: &[Fact],
-    adjoints: &[AdjointParam],
+    given_away: &BTreeSet<Root>,
 ) -> bool {
-    if is_private(group.root, adjoints) {
-        return true;
-    }
-    let given_away = given_away(values);
     let is_anywhere = groups.iter().any(|group| group.root == Root::Unknown) || given_away.contains(&Root::Unknown);
     if values.function.space != Space::Kernel
         || is_anywhere
@@ -153,7 +151,7 @@ fn is_plain(
     {
         return false;
     }
-    let open = |site: &&&Site<'_>| !is_stored_there(values, site, all, &given_away);
+    let open = |site: &&&Site<'_>| !is_stored_there(values, site, all, given_away);
     let sites: Vec<&Site<'_>> = group.sites.iter().filter(open).copied().collect();
     let threads = Threads::of(group.root);
     values.with_settled(counters_in_step(group), || {

@@ -257,6 +257,11 @@ impl BarrierKind {
             BarrierKind::Warp | BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => false,
         }
     }
+
+    /// Whether threads wait for each other at it, of a block or of a warp. At a fence they do not.
+    pub fn is_meeting(self) -> bool {
+        self.is_of_block() || self == BarrierKind::Warp
+    }
 }
 
 /// Atomic operations.

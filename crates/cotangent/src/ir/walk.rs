@@ -116,6 +116,15 @@ pub fn written_places(stmt: &Stmt) -> Vec<&Place> {
     }
 }
 
+/// The variable that a place is a part of.
+pub fn own_variable(place: &Place) -> Option<LocalId> {
+    match &place.kind {
+        PlaceKind::Local(local) => Some(*local),
+        PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => own_variable(base),
+        PlaceKind::Global(_) | PlaceKind::Element(..) => None,
+    }
+}
+
 /// Calls `f` for every mention of a local, where it is declared too.
 pub fn each_local_mut(block: &mut [Stmt], f: &mut impl FnMut(&mut LocalId)) {
     let _ = visit_block_mut(block, &mut |node| {

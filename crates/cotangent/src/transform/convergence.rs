@@ -4,15 +4,11 @@
 //! the last, has met at none of them or at all, like the others. One that returned in between would come to the reverse
 //! of the first barriers while the others are still at the last.
 
-use std::collections::HashMap;
-use std::ops::ControlFlow;
-
+use crate::analysis::Uniform;
 use crate::analysis::ordering::may_meet;
 use crate::diagnostic::{Diagnostic, NOT_CONVERGENT};
-use crate::ir::walk::{self, Node};
-use crate::ir::{
-    Block, Builtin, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Space, Stmt, StmtKind,
-};
+use crate::ir::walk;
+use crate::ir::{Block, FunctionId, Module, Space, Stmt, StmtKind};
 
 /// What is wrong with the returns of a kernel.
 pub(super) fn divergent_returns(module: &Module, kernel: FunctionId) -> Vec<Diagnostic> {
@@ -20,8 +16,8 @@ pub(super) fn divergent_returns(module: &Module, kernel: FunctionId) -> Vec<Diag
     if function.space != Space::Kernel {
         return Vec::new();
     }
-    let values = single_values(function);
-    let mut found = Found { module, function, values, stops: Vec::new(), returns: Vec::new(), count: 0 };
+    let uniform = Uniform::new(function);
+    let mut found = Found { module, uniform, stops: Vec::new(), returns: Vec::new(), count: 0 };
     found.block(&function.body, true);
     let refused = found
         .returns
@@ -46,8 +42,7 @@ struct Return<'a> {
 
 struct Found<'a> {
     module: &'a Module,
-    function: &'a Function,
-    values: HashMap<LocalId, Option<&'a Expr>>,
+    uniform: Uniform<'a>,
     /// The numbers of the statements at which threads meet.
     stops: Vec<usize>,
     returns: Vec<Return<'a>>,
@@ -66,12 +61,15 @@ impl<'a> Found<'a> {
                     self.returns.push(Return { stmt, first: number, last: number });
                 }
                 StmtKind::If { cond, then_block, else_block } => {
-                    let is_alike = is_alike && self.is_alike(cond);
+                    let is_alike = is_alike && self.uniform.is_same(cond);
                     self.block(then_block, is_alike);
                     self.block(else_block, is_alike);
                 }
-                StmtKind::For(head) => self.repeated(&head.body, is_alike, number),
-                StmtKind::While { body, .. } => self.repeated(body, is_alike, number),
+                StmtKind::For(head) => {
+                    let is_same = [&head.from, &head.to, &head.by].iter().all(|bound| self.uniform.is_same(bound));
+                    self.repeated(&head.body, is_alike && is_same, number);
+                }
+                StmtKind::While { body, .. } => self.repeated(body, false, number),
                 StmtKind::Switch { cases, .. } => {
                     cases.iter().for_each(|case| self.block(&case.body, false));
                 }
@@ -81,58 +79,15 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// What a loop meets at before a return it may meet at after it.
+    /// What a loop meets at before a return it may meet at after it. Where threads may leave it or an iteration early,
+    /// the others are no longer all.
     fn repeated(&mut self, body: &'a Block, is_alike: bool, number: usize) {
         let before = self.returns.len();
-        self.block(body, is_alike);
+        let mut jumps = false;
+        walk::each_stmt(body, &mut |stmt| jumps |= matches!(stmt.kind, StmtKind::Break | StmtKind::Continue));
+        self.block(body, is_alike && !jumps);
         for it in &mut self.returns[before..] {
             (it.first, it.last) = (number, self.count + 1);
         }
     }
-
-    /// Whether a condition is the same for all threads of a block.
-    fn is_alike(&self, expr: &Expr) -> bool {
-        walk::visit_expr(expr, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Builtin(Builtin::ThreadIdx(_)), .. }) => ControlFlow::Break(()),
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !self.is_alike_load(place) => {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        })
-        .is_continue()
-    }
-
-    fn is_alike_load(&self, place: &Place) -> bool {
-        let PlaceKind::Local(local) = place.kind else { return false };
-        match self.values.get(&local) {
-            Some(value) => value.is_some_and(|value| self.is_alike(value)),
-            None => self.function.params.contains(&local),
-        }
-    }
-}
-
-/// The variables that are given a value, and the value if it is the only one.
-fn single_values(function: &Function) -> HashMap<LocalId, Option<&Expr>> {
-    let mut values: HashMap<LocalId, Option<&Expr>> = HashMap::new();
-    walk::each_stmt(&function.body, &mut |stmt| {
-        if let StmtKind::Declare { local, init } = &stmt.kind {
-            values.insert(*local, init.as_ref());
-        }
-        if let StmtKind::For(head) = &stmt.kind {
-            values.insert(head.counter, None);
-        }
-    });
-    let mut changed: Vec<LocalId> = Vec::new();
-    walk::each_stmt(&function.body, &mut |stmt| {
-        for place in walk::written_places(stmt) {
-            changed.extend(super::normalize::own_variable(place));
-        }
-    });
-    walk::each_expr(&function.body, &mut |expr| {
-        if let ExprKind::AddressOf(place) = &expr.kind {
-            changed.extend(super::normalize::own_variable(place));
-        }
-    });
-    values.extend(changed.into_iter().map(|local| (local, None)));
-    values
 }

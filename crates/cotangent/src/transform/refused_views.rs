@@ -8,6 +8,12 @@ use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::walk::{self, Node, Part};
 use crate::ir::{Expr, ExprKind, Function, Module, Space, Stmt, StmtKind, Storage, Type};
 
+/// What is said of such memory.
+pub(super) const MESSAGE: &str = "active memory is seen as another type";
+
+/// What to do about it.
+pub(super) const HELP: &str = "point to the type that the memory has, or to a vector of it";
+
 /// What is wrong with the pointers of a function.
 pub(super) fn refused_views(
     module: &Module,
@@ -23,11 +29,7 @@ pub(super) fn refused_views(
                 && is_other_view(module, function, stmt, operand, expr)
                 && objects.targets(operand).iter().any(|target| loses(function, activity, target))
             {
-                let message = "active memory is seen as another type";
-                found.push(
-                    Diagnostic::new(NO_DERIVATIVE, operand.span, message, "on an active path")
-                        .help("point to the type that the memory has, or to a vector of it"),
-                );
+                found.push(Diagnostic::new(NO_DERIVATIVE, operand.span, MESSAGE, "on an active path").help(HELP));
             }
             ControlFlow::<()>::Continue(())
         };
@@ -41,7 +43,7 @@ pub(super) fn refused_views(
 }
 
 /// Whether a conversion of a pointer gives memory another type.
-fn is_other_view(module: &Module, function: &Function, stmt: &Stmt, operand: &Expr, cast: &Expr) -> bool {
+pub(super) fn is_other_view(module: &Module, function: &Function, stmt: &Stmt, operand: &Expr, cast: &Expr) -> bool {
     let (Some(from), Some(to)) = (operand.ty.pointee(), cast.ty.pointee()) else { return false };
     // Runtime calls copy bytes, and take them as `void*`; what new memory holds is said by the first pointer to it.
     let is_of_bytes = *to == Type::Void && matches!(stmt.kind, StmtKind::Runtime { .. });

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use super::locals::{expr_mentions, in_type, rename, same_place};
-use super::normalize::own_variable;
 use crate::ir::walk::{self, Node, PartMut};
 use crate::ir::{
     BarrierKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
 };
+use walk::own_variable;
 
 /// Simplifies one function.
 pub(super) fn simplify(function: &mut Function) {

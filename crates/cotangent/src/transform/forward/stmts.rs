@@ -7,12 +7,13 @@ use crate::analysis::effects;
 use crate::ir::walk;
 use crate::ir::{
     AtomicOp, Block, Case, CollectiveOp, Expr, ExprKind, For, FunctionId, LocalId, Place, PlaceKind, RuleKind, Scope,
-    Space, Stmt, StmtKind, Storage, Type,
+    Stmt, StmtKind, Storage, Type,
 };
 use crate::rules::{self, Partial};
 use crate::source::Span;
-use crate::transform::differentiable::{contains_float, have_same_leaves};
+use crate::transform::differentiable::contains_float;
 use crate::transform::locals::{same_place, zero};
+use crate::transform::refused_views::{self, is_other_view};
 use crate::transform::shadow::behind_dynamic;
 use crate::transform::signatures::writes_active;
 
@@ -341,25 +342,11 @@ impl Pushforward<'_, '_> {
             }
         }
         for (cast, operand) in casts {
-            let (Some(from), Some(to)) = (operand.ty.pointee(), cast.ty.pointee()) else { continue };
-            let primal = self.ctx.primal;
-            // Runtime calls copy bytes, and take them as `void*`.
-            if *to == Type::Void && matches!(stmt.kind, StmtKind::Runtime { .. }) {
-                continue;
-            }
-            // What new memory holds is said by the first pointer to it that says anything.
-            if *from == Type::Void && self.function.space == Space::Host {
-                continue;
-            }
-            if !have_same_leaves(primal, from, to)
-                && self.activity.points_to_active(primal, &operand)
+            if is_other_view(self.ctx.primal, self.function, stmt, &operand, &cast)
+                && self.activity.points_to_active(self.ctx.primal, &operand)
                 && !self.is_into_dynamic(&operand)
             {
-                self.refuse(
-                    cast.span,
-                    "active memory is seen as another type",
-                    "point to the type that the memory has, or to a vector of it",
-                );
+                self.refuse(cast.span, refused_views::MESSAGE, refused_views::HELP);
             }
         }
     }

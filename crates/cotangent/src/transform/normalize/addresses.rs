@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::inline::own_variable;
-use crate::ir::walk;
+use crate::ir::walk::{self, own_variable};
 use crate::ir::{Expr, ExprKind, Function, LocalId, Place, StmtKind};
 
 /// Variables that pointers may point to, other than those which a call reads and forgets.

@@ -3,8 +3,7 @@
 //! `int i = 0; while (i < n) { …; i++; }`, where nothing else in the body changes `i` and nothing after the loop reads it.
 
 use super::super::locals::{expr_mentions, mentions, same_place};
-use super::inline::own_variable;
-use crate::ir::walk::{self, PartMut};
+use crate::ir::walk::{self, PartMut, own_variable};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, Function, LocalId, LoopTest, Place, Stmt, StmtKind};
 
 /// Rewrites the loops of a function.

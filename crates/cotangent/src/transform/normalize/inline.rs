@@ -226,7 +226,7 @@ fn typed(value: Expr, ty: Type) -> Expr {
 fn assigned_locals(function: &Function) -> HashSet<LocalId> {
     let mut found = HashSet::new();
     let note = |place: &Place, found: &mut HashSet<LocalId>| {
-        if let Some(local) = own_variable(place) {
+        if let Some(local) = walk::own_variable(place) {
             found.insert(local);
         }
     };
@@ -239,15 +239,6 @@ fn assigned_locals(function: &Function) -> HashSet<LocalId> {
         }
     });
     found
-}
-
-/// The variable that a place is a part of.
-pub(in crate::transform) fn own_variable(place: &Place) -> Option<LocalId> {
-    match &place.kind {
-        PlaceKind::Local(local) => Some(*local),
-        PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => own_variable(base),
-        PlaceKind::Global(_) | PlaceKind::Element(..) => None,
-    }
 }
 
 /// Variables that keep their first value.

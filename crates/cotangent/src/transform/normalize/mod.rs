@@ -18,7 +18,7 @@ mod shared;
 pub(super) use addresses::{address, address_taken};
 pub(super) use counted::counted_loops;
 pub(super) use counters::loops_without_numbers;
-pub(super) use inline::{Inlining, collapse, inline_calls, own_variable};
+pub(super) use inline::{Inlining, collapse, inline_calls};
 pub(super) use jumps::remove_jumps;
 pub(super) use pointers::pointers_to_indices;
 pub(super) use records::split_records;

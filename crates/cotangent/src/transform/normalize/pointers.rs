@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::super::locals::{NewLocals, assign, declare};
-use super::inline::{collapse, own_variable};
-use crate::ir::walk::{self, PartMut};
+use super::inline::collapse;
+use crate::ir::walk::{self, PartMut, own_variable};
 use crate::ir::{
     BinaryOp, Block, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
 };

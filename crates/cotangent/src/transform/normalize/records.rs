@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::super::locals::{NewLocals, assign, declare, expr_mentions, zero};
-use super::inline::{own_variable, settled_locals, substitute};
+use super::inline::{settled_locals, substitute};
 use crate::analysis::uses_memory;
-use crate::ir::walk::{self, Node, NodeMut, PartMut};
+use crate::ir::walk::{self, Node, NodeMut, PartMut, own_variable};
 use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 
 /// Longer arrays in a record are not copied element by element.

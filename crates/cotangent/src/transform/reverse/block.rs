@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::super::locals::{aggregate, assign, declare, mentions, same_place};
-use super::super::normalize::own_variable;
 use super::expr::{constant, seed_in, when};
 use super::function::{Ctx, Pair};
 use super::stable::Kept;
 use crate::analysis::{self, Object, carries_floats};
 use crate::diagnostic::{Diagnostic, UNKNOWN_POINTER};
-use crate::ir::walk::{self, Node};
+use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;

@@ -252,7 +252,7 @@ impl Ctx<'_> {
 /// An addition to an adjoint. Behind a pointer to memory of the thread's own it is a plain one: no later pass could tell.
 fn add(shadow: Place, value: Expr, is_private: bool) -> Stmt {
     let value = in_type(value, &shadow.ty);
-    if is_private && super::super::normalize::own_variable(&shadow).is_none() {
+    if is_private && walk::own_variable(&shadow).is_none() {
         let sum = Expr::binary(BinaryOp::Add, Expr::load(shadow.clone()), value);
         return Stmt::new(StmtKind::Assign { place: shadow, value: sum });
     }

@@ -288,7 +288,7 @@ impl Ctx<'_> {
         let mut is_pointed_to = variable.storage != Storage::Private || self.address_taken.contains(&local);
         if wide != variable.ty {
             walk::each_expr(&self.primal.body, &mut |expr| {
-                let is_own = |place: &Place| super::super::normalize::own_variable(place) == Some(local);
+                let is_own = |place: &Place| walk::own_variable(place) == Some(local);
                 is_pointed_to |= matches!(&expr.kind, ExprKind::AddressOf(place) if is_own(place));
             });
         }

@@ -7,12 +7,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::locals::{assign, copy_block, declare, rename};
-use super::super::normalize::own_variable;
 use super::function::{Ctx, Frame, Pair, plain};
 use super::slice::{Sliced, pushed_records};
 use super::stable::Kept;
 use crate::analysis::{self, Object};
-use crate::ir::walk;
+use crate::ir::walk::{self, own_variable};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, Stmt, StmtKind, Type};
 
 /// Recorded values of loops with at most so many iterations, known beforehand, stay in the thread.

@@ -6,10 +6,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
-use super::super::normalize::own_variable;
 use super::function::Ctx;
 use crate::analysis::Object;
-use crate::ir::walk::{self, Node};
+use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind};
 
 impl Ctx<'_> {

@@ -13,11 +13,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::super::locals::same_place;
-use super::super::normalize::own_variable;
 use super::function::Ctx;
 use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
-use crate::ir::walk::{self, Node};
+use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
 
 /// A store to the array that is looked at.

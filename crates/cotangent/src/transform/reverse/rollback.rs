@@ -4,10 +4,9 @@
 //! reverse sweep needs.
 
 use super::super::locals::assign;
-use super::super::normalize::own_variable;
 use super::function::Ctx;
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
-use crate::ir::walk;
+use crate::ir::walk::{self, own_variable};
 use crate::ir::{Block, Expr, LocalId, Place, Stmt, StmtKind};
 
 impl Ctx<'_> {

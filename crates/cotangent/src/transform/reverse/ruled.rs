@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::super::differentiable::carries_float;
 use super::super::locals::{assign, declare, mentions};
-use super::super::normalize::{address, own_variable};
+use super::super::normalize::address;
 use super::super::signatures::{VALUE_FIELD, adjoint_type, has_seed, writes_active};
 use super::Sharing;
 use super::calls::as_pointer;
@@ -16,7 +16,7 @@ use super::function::{Ctx, Pair};
 use super::slice::Needed;
 use crate::analysis::{self, Base, Objects};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
-use crate::ir::walk;
+use crate::ir::walk::{self, own_variable};
 use crate::ir::{
     Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, RuleKind, Stmt, StmtKind, Type,
 };

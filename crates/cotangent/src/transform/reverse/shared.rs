@@ -35,18 +35,9 @@ impl Ctx<'_> {
 
     /// A barrier in both sweeps. What the counting ones count is a value like any other.
     pub(super) fn barrier(&mut self, stmt: &Stmt, kind: BarrierKind, argument: Option<&Expr>) -> Pair {
-        let reverse = match kind {
-            BarrierKind::Block | BarrierKind::BlockCount | BarrierKind::BlockAnd | BarrierKind::BlockOr => {
-                Some(StmtKind::Barrier { kind: BarrierKind::Block, argument: None, into: None })
-            }
-            BarrierKind::Warp => Some(StmtKind::Barrier { kind, argument: argument.cloned(), into: None }),
-            // A fence makes no thread wait.
-            BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => None,
-        };
-        Pair {
-            forward: vec![stmt.clone()],
-            reverse: reverse.map(|kind| Stmt::new(kind).at(stmt.span)).into_iter().collect(),
-        }
+        let (kind, argument) = if kind.is_of_block() { (BarrierKind::Block, None) } else { (kind, argument.cloned()) };
+        let reverse = Stmt::new(StmtKind::Barrier { kind, argument, into: None }).at(stmt.span);
+        Pair { forward: vec![stmt.clone()], reverse: kind.is_meeting().then_some(reverse).into_iter().collect() }
     }
 
     /// The adjoints of shared memory.
@@ -108,32 +99,26 @@ impl Ctx<'_> {
         let place = Place::local(shadow, ty.clone());
         let thread = Expr::load(Place::local(thread, Type::UINT));
         let mut body = Block::new();
-        if let Type::Pointer(_) = ty {
-            return self.clear_dynamic(place, thread, threads);
-        }
-        let Type::Array(..) = ty else {
+        if !matches!(ty, Type::Array(..) | Type::Pointer(_)) {
             self.clear(&place, &mut body);
             let cond = Expr::binary(BinaryOp::Equal, thread, uint(0));
             return Stmt::new(StmtKind::If { cond, then_block: body, else_block: Block::new() });
+        }
+        let counter = self.names.add(&mut self.function, "_k", Type::UINT);
+        let number = Expr::load(Place::local(counter, Type::UINT));
+        let to = if let Type::Pointer(_) = ty {
+            // Of dynamic shared memory nothing is known but its size.
+            let words = Expr::cast(Expr::load(place), Type::pointer(Type::UINT));
+            body.push(assign(Place::element(words, number), uint(0)));
+            Expr::binary(BinaryOp::Divide, half_of_dynamic(), uint(4))
+        } else {
+            let count = element_count(&ty);
+            self.clear(&nth_element(place, number, count), &mut body);
+            uint(count)
         };
-        let counter = self.names.add(&mut self.function, "_k", Type::UINT);
-        let count = element_count(&ty);
-        let element = nth_element(place, Expr::load(Place::local(counter, Type::UINT)), count);
-        self.clear(&element, &mut body);
         let by = Expr::load(Place::local(threads, Type::UINT));
-        let (test, to, step) = (BinaryOp::Less, uint(count), BinaryOp::Add);
-        Stmt::new(StmtKind::For(Box::new(For { counter, from: thread, test, to, step, by, body })))
-    }
-
-    /// The same for dynamic shared memory, of which nothing is known but its size.
-    fn clear_dynamic(&mut self, adjoints: Place, thread: Expr, threads: LocalId) -> Stmt {
-        let words = Expr::cast(Expr::load(adjoints), Type::pointer(Type::UINT));
-        let counter = self.names.add(&mut self.function, "_k", Type::UINT);
-        let word = Place::element(words, Expr::load(Place::local(counter, Type::UINT)));
-        let to = Expr::binary(BinaryOp::Divide, half_of_dynamic(), uint(4));
-        let by = Expr::load(Place::local(threads, Type::UINT));
-        let (test, step, body) = (BinaryOp::Less, BinaryOp::Add, vec![assign(word, uint(0))]);
-        Stmt::new(StmtKind::For(Box::new(For { counter, from: thread, test, to, step, by, body })))
+        let (from, test, step) = (thread, BinaryOp::Less, BinaryOp::Add);
+        Stmt::new(StmtKind::For(Box::new(For { counter, from, test, to, step, by, body })))
     }
 
     /// Gives dynamic shared memory its shadow: a pointer to what lies behind it.

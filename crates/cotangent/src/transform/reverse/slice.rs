@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::super::locals::{assign, declare};
-use super::super::normalize::own_variable;
 use super::function::{Ctx, Frame};
+use crate::analysis::ordering::has_barrier;
 use crate::analysis::{self, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
-use crate::ir::walk::{self, Node, Part};
+use crate::ir::walk::{self, Node, Part, own_variable};
 use crate::ir::{BarrierKind, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
 use crate::source::Span;
 
@@ -59,13 +59,11 @@ impl Ctx<'_> {
     /// memory that it writes.
     pub(super) fn slice_first(&mut self, block: &[Stmt], needed: &mut Needed, out: &mut Sliced) -> Result<(), Span> {
         // After a barrier a thread may see what others wrote.
-        let mut has_barrier = false;
-        walk::each_stmt(block, &mut |stmt| has_barrier |= matches!(stmt.kind, StmtKind::Barrier { .. }));
         let all = self.written.clone();
         // Nobody fills shared memory there.
         let unstable = self.shared_written(&self.primal.body).into_iter().map(Object::local).collect();
         self.frames.push(Frame { unstable, ..Frame::default() });
-        let depth = if has_barrier {
+        let depth = if has_barrier(block) {
             Depth::Inside
         } else {
             self.written.clear();

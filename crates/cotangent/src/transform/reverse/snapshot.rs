@@ -1,11 +1,10 @@
 //! Copies of whole arrays that change before the reverse sweep reads them. How long an array is says its allocation.
 
 use super::super::locals::without_spans;
-use super::super::normalize::own_variable;
 use super::function::Ctx;
 use super::host::{const_void, uncast};
 use crate::analysis::{Base, Object, Step};
-use crate::ir::walk::{self, Node};
+use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind, Type};
 use crate::rules::{RuntimeClass, SNAPSHOT, runtime_class};
 

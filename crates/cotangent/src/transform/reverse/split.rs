@@ -7,12 +7,11 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::super::locals::mentions;
-use super::super::normalize::own_variable;
 use super::function::{Ctx, Frame};
 use super::write::Sum;
 use crate::analysis;
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
-use crate::ir::walk::{self, Node, PartMut};
+use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, StmtKind};
 
 /// The bodies of the two functions, with `Push` and `Pop` still in them.

@@ -7,10 +7,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::super::locals::{declare, same_place};
-use super::super::normalize::own_variable;
 use super::function::Ctx;
 use crate::analysis::{Base, Object};
-use crate::ir::walk::{self, Node, PartMut};
+use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Space, Type};
 
 /// Values kept for the adjoint of one statement.

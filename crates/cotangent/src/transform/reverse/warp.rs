@@ -1,12 +1,10 @@
 //! Exchanges within a warp: each thread gets back the adjoints of the threads that took its value.
 
-use std::ops::ControlFlow;
-
 use super::super::locals::declare;
 use super::function::{Ctx, Pair};
 use super::loops::{constant_int, keeps_bits};
+use crate::analysis::Uniform;
 use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
-use crate::ir::walk::{self, Node};
 use crate::ir::{
     BinaryOp, Block, Builtin, CollectiveOp, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
 };
@@ -49,7 +47,7 @@ impl Ctx<'_> {
         let adjoint = self.names.add(&mut self.function, "_r", ty.clone());
         let place = Place::local(adjoint, ty.clone());
         pair.reverse.push(declare(adjoint, None));
-        let is_same = self.is_same_in_warp(&argument);
+        let is_same = Uniform::new(self.primal).is_same(&argument);
         if op == CollectiveOp::ShuffleXor && is_same && constant_int(&width) == Some(WARP) {
             // Two threads take each other's value.
             let kind = StmtKind::Collective {
@@ -89,34 +87,6 @@ impl Ctx<'_> {
         let args = vec![sum.mask.clone(), Expr::load(shadow.clone()), Expr::int(i64::try_from(sum.width).ok()?)];
         let call = StmtKind::Call { into: Some(shadow), function, args };
         Some(Pair { forward: vec![stmt.clone()], reverse: vec![Stmt::new(call).at(stmt.span)] })
-    }
-
-    /// Whether a value is the same for all threads of a warp: parameters and constants, and what counts with them.
-    fn is_same_in_warp(&self, expr: &Expr) -> bool {
-        walk::visit_expr(expr, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Builtin(Builtin::ThreadIdx(_)), .. }) => ControlFlow::Break(()),
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. })
-                if !local(place).is_some_and(|local| self.is_same_variable(local)) =>
-            {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        })
-        .is_continue()
-    }
-
-    fn is_same_variable(&self, local: LocalId) -> bool {
-        if self.primal.params.contains(&local) {
-            return self.is_kernel && !self.write_counts.contains_key(&local);
-        }
-        let mut values: Vec<&Expr> = Vec::new();
-        walk::each_stmt(&self.primal.body, &mut |stmt| match &stmt.kind {
-            StmtKind::For(head) if head.counter == local => values.extend([&head.from, &head.by]),
-            StmtKind::Declare { local: declared, init: Some(init) } if *declared == local => values.push(init),
-            _ => {}
-        });
-        let is_given_once = self.write_counts.get(&local).is_none_or(|count| *count <= 1);
-        !values.is_empty() && is_given_once && values.into_iter().all(|value| self.is_same_in_warp(value))
     }
 
     fn refuse_exchange(&mut self, stmt: &Stmt) {
