@@ -11,6 +11,8 @@
 //! been written. While it shrinks, slabs that become empty fetch the blocks next in line. A block keeps its copy on disk
 //! until it is worked in again, so going to and fro costs no transfers.
 
+mod views;
+
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,8 +42,8 @@ pub(crate) struct Store {
     spare: Option<Slab>,
     open: Option<OpenEngine>,
     disk: Option<Disk>,
-    /// A block fetched only to be read again.
-    view: Option<(usize, Slab)>,
+    /// Blocks fetched only to be read again: below `evicted`, and yet in both places or on their way.
+    viewed: Vec<usize>,
     pub(crate) stats: Stats,
 }
 
@@ -73,7 +75,18 @@ enum Place {
 impl Store {
     pub(crate) fn new(pool: Arc<Pool>, lane: u64, open: Option<OpenEngine>) -> Self {
         let stats = Stats::default();
-        Self { pool, lane, blocks: Vec::new(), evicted: 0, saved: 0, spare: None, open, disk: None, view: None, stats }
+        Self {
+            pool,
+            lane,
+            blocks: Vec::new(),
+            evicted: 0,
+            saved: 0,
+            spare: None,
+            open,
+            disk: None,
+            viewed: Vec::new(),
+            stats,
+        }
     }
 
     /// Bytes of data a block.
@@ -159,42 +172,6 @@ impl Store {
         result
     }
 
-    /// Where the data of a block lies, for reading, until the next call.
-    pub(crate) fn view(&mut self, index: usize) -> Result<*mut u8, Error> {
-        if !matches!(self.blocks[index].place, Place::Disk) {
-            self.wait_for(index)?;
-        }
-        match (&self.blocks[index].place, &self.view) {
-            (Place::Memory(slab) | Place::Both(slab), _) => return Ok(slab.lo()),
-            (Place::Disk, Some((viewed, slab))) if *viewed == index => return Ok(slab.lo()),
-            (Place::Disk | Place::Writing | Place::Reading, _) => {}
-        }
-        let slab = match self.view.take() {
-            Some((_, slab)) => slab,
-            None => self.some_slab()?,
-        };
-        // The block lends its place for the time of the transfer; then it is on disk only, as before.
-        let evicted = self.evicted;
-        self.fetch(index, slab)?;
-        self.wait_for(index)?;
-        self.evicted = evicted;
-        match std::mem::replace(&mut self.blocks[index].place, Place::Disk) {
-            Place::Both(slab) => {
-                let lo = slab.lo();
-                self.view = Some((index, slab));
-                Ok(lo)
-            }
-            Place::Memory(_) | Place::Writing | Place::Disk | Place::Reading => Err(Error::Panicked),
-        }
-    }
-
-    /// Nothing is viewed any more.
-    pub(crate) fn end_views(&mut self) {
-        if let Some((_, slab)) = self.view.take() {
-            self.pool.give_back(slab);
-        }
-    }
-
     /// The slab of the oldest block in memory, once that is on disk.
     fn evict(&mut self) -> Result<Slab, Error> {
         let oldest = self.evicted;
@@ -269,9 +246,13 @@ impl Store {
 
     /// Begins to read a block that is on disk only.
     fn fetch(&mut self, index: usize, slab: Slab) -> Result<(), Error> {
+        self.evicted = self.evicted.min(index);
+        self.start_reading(index, slab)
+    }
+
+    fn start_reading(&mut self, index: usize, slab: Slab) -> Result<(), Error> {
         self.stats.bytes_read += slab.bytes() as u64;
         self.blocks[index].place = Place::Reading;
-        self.evicted = self.evicted.min(index);
         let transfer = Transfer { slab, block: index, direction: Direction::Read, done: 0 };
         self.disk()?.transfers.start(transfer);
         Ok(())
