@@ -3,11 +3,14 @@
 //! tools can say without one.
 //!
 //! One call of nvcc takes one file for all architectures. Several files a call save nothing (measured: 2.4 s a file
-//! against 2.6 s, nearly all of it reading CUDA's headers once an architecture), so files are what runs in parallel.
+//! against 2.6 s, nearly all of it reading CUDA's headers once an architecture), so files are what runs in parallel. Unless
+//! all is asked for, gradients are compiled many in one text, each in a namespace of its own; of those that do not compile so,
+//! each by itself.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -80,7 +83,10 @@ pub(crate) fn validate(filter: Option<&str>, is_full: bool) -> Result<()> {
     Ok(())
 }
 
-/// Two files at a time; what failed, in the order of the files.
+/// So many gradients make one text.
+const TOGETHER: usize = 20;
+
+/// Two calls at a time; what failed, in the order of the files.
 fn compile_all(
     nvcc: &Nvcc,
     files: &[SourceFile],
@@ -88,35 +94,39 @@ fn compile_all(
     mark: &(impl Fn(&SourceFile) -> PathBuf + Sync),
 ) -> Result<Vec<(String, String)>> {
     let scratch = tempfile::tempdir()?;
+    let can_be_together =
+        |file: &&SourceFile| !is_full && file.path.ends_with(PRINTED[1]) && !file.text.contains(RULES);
+    let (together, alone): (Vec<&SourceFile>, Vec<&SourceFile>) = files.iter().partition(can_be_together);
+    let batches: Vec<&[&SourceFile]> = alone.chunks(1).chain(together.chunks(TOGETHER)).collect();
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     let include = ["-I".to_owned(), workspace::root().join("include").display().to_string()];
+    let call = |path: &Path, is_gradient: bool, output: &Path| {
+        let archs = if is_gradient && !is_full { &ARCHS[..1] } else { &ARCHS };
+        let request =
+            NvccRequest { file: path, archs, product: Product::Object, strict: true, words: &include, output };
+        compile(nvcc, &request).map(drop).map_err(|error| error.to_string())
+    };
     let worker = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = files.get(index) else { break };
+            let Some(batch) = batches.get(index) else { break };
             let output = scratch.path().join(format!("{index}.o"));
-            let is_gradient = file.path.ends_with(PRINTED[1]) || file.text.contains(RULES);
-            let request = NvccRequest {
-                file: &workspace::root().join(&file.path),
-                archs: if is_gradient && !is_full { &ARCHS[..1] } else { &ARCHS },
-                product: Product::Object,
-                strict: true,
-                words: &include,
-                output: &output,
-            };
-            let result = compile(nvcc, &request).map_err(|error| error.to_string());
-            let result = result.and_then(|_| std::fs::write(mark(file), "").map_err(|error| error.to_string()));
-            eprintln!(
-                "[{:>3}/{}] {}{}",
-                index + 1,
-                files.len(),
-                file.path,
-                if result.is_ok() { "" } else { "  FAILED" }
-            );
-            if let Err(message) = result {
-                failures.lock().expect("no worker panics").push((index, file.path.clone(), message));
+            let text = scratch.path().join(format!("{index}.cu"));
+            let is_whole =
+                batch.len() > 1 && std::fs::write(&text, one_text(batch)).is_ok() && call(&text, true, &output).is_ok();
+            for file in *batch {
+                let is_gradient = file.path.ends_with(PRINTED[1]) || file.text.contains(RULES);
+                let alone = || call(&workspace::root().join(&file.path), is_gradient, &output);
+                let result = if is_whole { Ok(()) } else { alone() };
+                let result = result.and_then(|()| std::fs::write(mark(file), "").map_err(|error| error.to_string()));
+                if let Err(message) = result {
+                    eprintln!("{}  FAILED", file.path);
+                    failures.lock().expect("no worker panics").push((file.path.clone(), message));
+                }
             }
+            let more = if batch.len() > 1 { format!(" and {} more", batch.len() - 1) } else { String::new() };
+            eprintln!("[{:>3}/{}] {}{more}", index + 1, batches.len(), batch[0].path);
         }
     };
     std::thread::scope(|scope| {
@@ -127,7 +137,19 @@ fn compile_all(
     });
     let mut failures = failures.into_inner().expect("no worker panics");
     failures.sort();
-    Ok(failures.into_iter().map(|(_, path, message)| (path, message)).collect())
+    Ok(failures)
+}
+
+/// The files as one: what they include, and the rest of each in a namespace.
+fn one_text(files: &[&SourceFile]) -> String {
+    let is_include = |line: &&str| line.starts_with("#include");
+    let included: BTreeSet<&str> = files.iter().flat_map(|file| file.text.lines().filter(is_include)).collect();
+    let mut text: String = included.iter().map(|line| format!("{line}\n")).collect();
+    for (number, file) in files.iter().enumerate() {
+        let rest: String = file.text.lines().filter(|line| !is_include(line)).map(|line| format!("{line}\n")).collect();
+        text += &format!("namespace file_{number} {{\n{rest}}}\n");
+    }
+    text
 }
 
 /// Names the result of compiling this text with this compiler.
