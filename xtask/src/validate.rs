@@ -3,11 +3,10 @@
 //! tools can say without one.
 //!
 //! One call of nvcc takes one file for all architectures. Several files a call save nothing (measured: 2.4 s a file
-//! against 2.6 s, nearly all of it reading CUDA's headers once an architecture), so files are what runs in parallel. Unless
-//! all is asked for, gradients are compiled many in one text, each in a namespace of its own; of those that do not compile so,
-//! each by itself.
+//! against 2.6 s, nearly all of it reading CUDA's headers once an architecture), so files are what runs in parallel.
+//! Derivatives that include the same headers are compiled many in one text, each in a namespace of its own; of those that do
+//! not compile so, each by itself.
 
-use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -83,7 +82,7 @@ pub(crate) fn validate(filter: Option<&str>, is_full: bool) -> Result<()> {
     Ok(())
 }
 
-/// So many gradients make one text.
+/// So many derivatives make one text.
 const TOGETHER: usize = 20;
 
 /// Two calls at a time; what failed, in the order of the files.
@@ -140,16 +139,22 @@ fn compile_all(
     Ok(failures)
 }
 
-/// The files as one: what they include, and the rest of each in a namespace.
+/// The files as one: what all of them include, and the rest of each in a namespace.
 fn one_text(files: &[&SourceFile]) -> String {
-    let is_include = |line: &&str| line.starts_with("#include");
-    let included: BTreeSet<&str> = files.iter().flat_map(|file| file.text.lines().filter(is_include)).collect();
-    let mut text: String = included.iter().map(|line| format!("{line}\n")).collect();
+    let mut text = includes(files[0]).join("\n");
     for (number, file) in files.iter().enumerate() {
-        let rest: String = file.text.lines().filter(|line| !is_include(line)).map(|line| format!("{line}\n")).collect();
-        text += &format!("namespace file_{number} {{\n{rest}}}\n");
+        let rest: Vec<&str> = file.text.lines().filter(|line| !is_include(line)).collect();
+        text += &format!("\nnamespace file_{number} {{\n{}\n}}\n", rest.join("\n"));
     }
     text
+}
+
+fn includes(file: &SourceFile) -> Vec<&str> {
+    file.text.lines().filter(|line| is_include(line)).collect()
+}
+
+fn is_include(line: &str) -> bool {
+    line.starts_with("#include")
 }
 
 /// Names the result of compiling this text with this compiler.

@@ -73,7 +73,7 @@ pub(crate) fn sizes() {
             keep_least(best, lane(folder.path(), Io::Automatic, 1 << (30 + power), [0.0; 2]).seconds);
         }
     }
-    let per_double = |power: usize| best[power].iter().sum::<f64>() * 1e9 / f64::from(1 << (27 + power));
+    let per_double = |power: usize| best[power].iter().sum::<f64>() * 1e9 / (1u64 << (27 + power)) as f64;
     for power in 0..5 {
         figure(&format!("{} GiB through 256 MiB: ns a double", 1 << power), per_double(power), "");
     }
