@@ -93,10 +93,14 @@ fn compile_all(
     mark: &(impl Fn(&SourceFile) -> PathBuf + Sync),
 ) -> Result<Vec<(String, String)>> {
     let scratch = tempfile::tempdir()?;
-    let can_be_together =
-        |file: &&SourceFile| !is_full && file.path.ends_with(PRINTED[1]) && !file.text.contains(RULES);
-    let (together, alone): (Vec<&SourceFile>, Vec<&SourceFile>) = files.iter().partition(can_be_together);
-    let batches: Vec<&[&SourceFile]> = alone.chunks(1).chain(together.chunks(TOGETHER)).collect();
+    let can_be_together = |file: &&SourceFile| {
+        PRINTED[1..].iter().any(|suffix| file.path.ends_with(suffix)) && !file.text.contains(RULES)
+    };
+    let (mut together, alone): (Vec<&SourceFile>, Vec<&SourceFile>) = files.iter().partition(can_be_together);
+    together.sort_by_cached_key(|file| includes(file));
+    let together =
+        together.chunk_by(|one, next| includes(one) == includes(next)).flat_map(|same| same.chunks(TOGETHER));
+    let batches: Vec<&[&SourceFile]> = alone.chunks(1).chain(together).collect();
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     let include = ["-I".to_owned(), workspace::root().join("include").display().to_string()];
