@@ -11,10 +11,11 @@ use crate::ir::{Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Rea
 pub(super) fn references_to_pointers(module: &Module, function: &mut Function) {
     let mut unbound: BTreeSet<LocalId> = BTreeSet::new();
     walk::each_stmt(&function.body, &mut |stmt| {
-        if let StmtKind::Declare { local, init: None } = stmt.kind
-            && function.locals[local].ty.is_reference()
+        if let StmtKind::Declare { local, init } = &stmt.kind
+            && function.locals[*local].ty.is_reference()
+            && init.as_ref().is_none_or(|init| init.kind == ExprKind::Null)
         {
-            unbound.insert(local);
+            unbound.insert(*local);
         }
     });
     for local in &unbound {
@@ -101,7 +102,7 @@ fn fit(value: &mut Expr, wanted: &Type) {
         return;
     }
     match &mut value.kind {
-        ExprKind::AddressOf(_) => {}
+        ExprKind::AddressOf(_) | ExprKind::Null => {}
         ExprKind::Select(_, then, otherwise) => {
             fit(then, wanted);
             fit(otherwise, wanted);

@@ -185,6 +185,7 @@ impl Body<'_, '_> {
             }
             Type::Float(kind) => ExprKind::Float(Real(self.real(*kind))),
             Type::Record(_) => ExprKind::Construct(Vec::new()),
+            Type::Pointer(pointer) if pointer.is_reference => ExprKind::AddressOf(null_element(&pointer.pointee)),
             Type::Pointer(_) | Type::Opaque(_) | Type::Void | Type::Array(..) => ExprKind::Null,
         };
         Expr::new(kind, ty.clone())

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::Checker;
 use crate::index::Id;
 use crate::ir::{
-    BinaryOp, Case, Expr, For, Function, FunctionId, LocalId, OpaqueArg, Place, Space, Stmt, StmtKind, Storage, Type,
+    BinaryOp, Case, Expr, ExprKind, For, Function, FunctionId, LocalId, OpaqueArg, Place, Space, Stmt, StmtKind,
+    Storage, Type,
 };
 
 impl<'m> Checker<'m> {
@@ -84,6 +85,8 @@ impl<'m> Checker<'m> {
         {
             self.same_type("the initial value", &init.ty, &local.ty);
             self.require(local.storage == Storage::Private, "shared memory with an initial value");
+            let is_bound = !local.ty.is_reference() || init.kind != ExprKind::Null;
+            self.require(is_bound, "a reference to nothing");
         }
         self.require(!self.is_counter(id), "a loop's counter is declared apart from its loop");
         self.declare(id);
