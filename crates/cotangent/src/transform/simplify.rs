@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use super::locals::{expr_mentions, in_type, rename, same_place};
-use crate::ir::walk::{self, Node, PartMut};
+use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{
     BarrierKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
 };
-use walk::own_variable;
 
 /// Simplifies one function.
 pub(super) fn simplify(function: &mut Function) {
@@ -30,6 +29,24 @@ pub(super) fn simplify(function: &mut Function) {
         }
     }
     function.body = body;
+}
+
+/// Drops the declarations of pointers that nobody follows, of the variables that `may_go`.
+pub(super) fn drop_idle_pointers(body: &mut Block, may_go: impl Fn(LocalId) -> bool) {
+    loop {
+        let mut mentioned = BTreeSet::new();
+        walk::each_place(body, &mut |place| {
+            if let PlaceKind::Local(local) = place.kind {
+                mentioned.insert(local);
+            }
+        });
+        let is_idle = |local: &LocalId| may_go(*local) && !mentioned.contains(local);
+        let before = body.clone();
+        retain(body, &|stmt| !matches!(&stmt.kind, StmtKind::Declare { local, .. } if is_idle(local)));
+        if *body == before {
+            return;
+        }
+    }
 }
 
 /// Replaces variables that hold what another holds, where neither is assigned again.

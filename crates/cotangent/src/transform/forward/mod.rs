@@ -28,6 +28,7 @@ use super::launch::{add_plain_launcher, needs_twice_the_memory};
 use super::locals::zero;
 use super::normalize::results_of_runtime;
 use super::references::fit_references;
+use super::simplify::drop_idle_pointers;
 use super::variables::{labels, lift};
 use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
@@ -174,6 +175,8 @@ impl<'m> Ctx<'m> {
             params.push(result);
         }
         let mut body = made.body(active);
+        let is_shadow = |local: LocalId| local.0 as usize >= function.locals.len();
+        drop_idle_pointers(&mut body, |local| is_shadow(local) && made.locals[local].ty.is_pointer());
         let locals = order::declared_only(&mut params, made.locals, &mut body);
         let mut pushforward = Function {
             name,
