@@ -90,7 +90,8 @@ impl Lane {
 
     /// Makes block `block` the top, with `offset` bytes in use, and forgets all above.
     pub(crate) fn fall_to(&mut self, block: usize, offset: usize) -> Result<(), Error> {
-        if block < self.store.len() {
+        let is_other = block < self.store.len();
+        if is_other {
             self.store.truncate(block + 1)?;
             if let Some(emptied) = self.top.take() {
                 self.store.give_back(emptied);
@@ -98,10 +99,11 @@ impl Lane {
             let slab = self.store.pop()?;
             self.window = Window { cur: slab.lo(), lo: slab.lo(), hi: slab.hi() };
             self.top = Some(slab);
-            self.window.cur = self.window.lo.wrapping_add(offset);
-            self.tell_progress();
         }
         self.window.cur = self.window.lo.wrapping_add(offset);
+        if is_other {
+            self.tell_progress();
+        }
         Ok(())
     }
 

@@ -2,10 +2,8 @@
 
 use std::ffi::c_void;
 use std::mem::offset_of;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
 
-use super::{CStats, close};
+use super::{CStats, close, give, on, or};
 use crate::device::{Cuda, CudaFunctions, DeviceLane, StagingOptions, Stream};
 use crate::error::Error;
 use crate::tape::Tape;
@@ -36,23 +34,17 @@ pub unsafe extern "C" fn cotangent_device_lane_open(
         // SAFETY: promised by the caller.
         let functions = options.and_then(|options| unsafe { options.cuda.as_ref() }).copied();
         let default = StagingOptions::default();
-        let or = |value: Option<usize>, default| value.filter(|value| *value != 0).unwrap_or(default);
-        let staging = StagingOptions {
-            chunk_bytes: or(options.map(|options| options.chunk_bytes), default.chunk_bytes),
-            pinned_bytes: or(options.map(|options| options.pinned_bytes), default.pinned_bytes),
-        };
+        let staging = options.map_or(default, |options| StagingOptions {
+            chunk_bytes: or(options.chunk_bytes, default.chunk_bytes),
+            pinned_bytes: or(options.pinned_bytes, default.pinned_bytes),
+        });
         let functions = functions.map_or_else(CudaFunctions::load, Ok)?;
         // SAFETY: CUDA's own, or the caller promises that they do the same.
         let driver = unsafe { Cuda::new(functions) }?;
         DeviceLane::new(tape.lane(), Box::new(driver), staging)
     };
-    let (opened, code) = match catch_unwind(AssertUnwindSafe(open)).unwrap_or(Err(Error::Panicked)) {
-        Ok(opened) => (Box::into_raw(Box::new(opened)), 0),
-        Err(error) => (ptr::null_mut(), error.code()),
-    };
     // SAFETY: promised by the caller.
-    unsafe { *lane = opened };
-    code
+    unsafe { give(open, lane) }
 }
 
 /// Closes it; waits for its copies.
@@ -156,20 +148,4 @@ pub(super) fn layout() -> Vec<(&'static str, usize)> {
         ("offsetof(cotangent_cuda_functions, event_synchronize)", offset_of!(CudaFunctions, event_synchronize)),
         ("offsetof(cotangent_cuda_functions, memcpy_async)", offset_of!(CudaFunctions, memcpy_async)),
     ]
-}
-
-/// Runs `action` on a lane; what it panics with becomes the lane's error, and its result `otherwise`.
-///
-/// # Safety
-/// `lane` is null or open and used by this thread only.
-unsafe fn on<R>(lane: *mut DeviceLane, otherwise: R, action: impl FnOnce(&mut DeviceLane) -> R) -> R {
-    // SAFETY: promised by the caller.
-    let Some(lane) = (unsafe { lane.as_mut() }) else { return otherwise };
-    match catch_unwind(AssertUnwindSafe(|| action(lane))) {
-        Ok(result) => result,
-        Err(_) => {
-            lane.fail(Error::Panicked);
-            otherwise
-        }
-    }
 }

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::ptr;
 
+use crate::device::DeviceLane;
 use crate::disk::Io;
 use crate::error::Error;
 use crate::lane::{Lane, Window};
@@ -80,20 +81,14 @@ pub unsafe extern "C" fn cotangent_tape_open(options: *const COptions, tape: *mu
         // SAFETY: promised by the caller.
         Tape::watched(options, move |now| unsafe { progress(context.get(), &raw const now) })
     };
-    let (opened, code) = match catch_unwind(open).unwrap_or(Err(Error::Panicked)) {
-        Ok(opened) => (Box::into_raw(Box::new(opened)), 0),
-        Err(error) => (ptr::null_mut(), error.code()),
-    };
     // SAFETY: promised by the caller.
-    unsafe { *tape = opened };
-    code
+    unsafe { give(open, tape) }
 }
 
 /// # Safety
 /// The folder is null or ends with a zero.
 unsafe fn read_options(options: &COptions) -> Options {
     let default = Options::default();
-    let or = |value, default| if value == 0 { default } else { value };
     Options {
         slab_bytes: or(options.slab_bytes, default.slab_bytes),
         budget_bytes: or(options.budget_bytes, default.budget_bytes),
@@ -403,20 +398,56 @@ unsafe fn act(lane: *mut Lane, action: impl FnOnce(&mut Lane) -> Result<(), Erro
     let _ = unsafe { on(lane, Ok(()), action) };
 }
 
-/// Runs `action` on a lane; what it panics with becomes the lane's error, and its result `otherwise`.
+/// What keeps its first error.
+trait Fallible {
+    fn fail(&mut self, error: Error);
+}
+
+impl Fallible for Lane {
+    fn fail(&mut self, error: Error) {
+        self.fail(error);
+    }
+}
+
+impl Fallible for DeviceLane {
+    fn fail(&mut self, error: Error) {
+        self.fail(error);
+    }
+}
+
+/// Runs `action` on a lane of either kind; what it panics with becomes the lane's error, and its result `otherwise`.
 ///
 /// # Safety
 /// `lane` is null or open and used by this thread only.
-unsafe fn on<R>(lane: *mut Lane, otherwise: R, action: impl FnOnce(&mut Lane) -> R) -> R {
+unsafe fn on<L: Fallible, R>(lane: *mut L, otherwise: R, action: impl FnOnce(&mut L) -> R) -> R {
     // SAFETY: promised by the caller.
     let Some(lane) = (unsafe { lane.as_mut() }) else { return otherwise };
     match catch_unwind(AssertUnwindSafe(|| action(lane))) {
         Ok(result) => result,
         Err(_) => {
-            lane.fail(Error::Panicked);
+            Fallible::fail(lane, Error::Panicked);
             otherwise
         }
     }
+}
+
+/// Puts what is opened into a place, or null, and gives the error's number.
+///
+/// # Safety
+/// `place` leads to a place for the result.
+unsafe fn give<T>(open: impl FnOnce() -> Result<T, Error>, place: *mut *mut T) -> u32 {
+    let (opened, code) = match catch_unwind(AssertUnwindSafe(open)).unwrap_or(Err(Error::Panicked)) {
+        Ok(opened) => (Box::into_raw(Box::new(opened)), 0),
+        Err(error) => (ptr::null_mut(), error.code()),
+    };
+    // SAFETY: promised by the caller.
+    unsafe { *place = opened };
+    code
+}
+
+/// A number of options, of which zero stands for the default.
+fn or(value: usize, default: usize) -> usize {
+    if value == 0 { default } else { value }
 }
 
 #[cfg(test)]

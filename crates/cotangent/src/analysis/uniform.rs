@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use crate::ir::walk::{self, Node, own_variable};
+use crate::ir::walk::{self, Node};
 use crate::ir::{Builtin, Expr, ExprKind, Function, LocalId, PlaceKind, Space, StmtKind};
 
 /// What is known about the variables of a function.
@@ -20,20 +20,12 @@ pub struct Uniform<'a> {
 impl<'a> Uniform<'a> {
     pub fn new(function: &'a Function) -> Self {
         let mut values: HashMap<LocalId, Vec<&Expr>> = HashMap::new();
-        let mut changed = HashSet::new();
-        walk::each_stmt(&function.body, &mut |stmt| {
-            match &stmt.kind {
-                StmtKind::Declare { local, init: Some(init) } => values.entry(*local).or_default().push(init),
-                StmtKind::For(head) => values.entry(head.counter).or_default().extend([&head.from, &head.by]),
-                _ => {}
-            }
-            changed.extend(walk::written_places(stmt).into_iter().filter_map(own_variable));
+        walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+            StmtKind::Declare { local, init: Some(init) } => values.entry(*local).or_default().push(init),
+            StmtKind::For(head) => values.entry(head.counter).or_default().extend([&head.from, &head.by]),
+            _ => {}
         });
-        walk::each_expr(&function.body, &mut |expr| {
-            if let ExprKind::AddressOf(place) = &expr.kind {
-                changed.extend(own_variable(place));
-            }
-        });
+        let changed = walk::assigned_locals(&function.body);
         let is_kernel = function.space == Space::Kernel;
         let params = function.params.iter().copied().filter(|_| is_kernel).collect();
         Self { params, values, changed }

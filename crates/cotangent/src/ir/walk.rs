@@ -10,6 +10,7 @@
 //!
 //! Recursion is as deep as the tree, which in a valid module is at most `MAX_DEPTH` levels.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::{Block, Expr, ExprKind, LocalId, LoopTest, OpaqueArg, Place, PlaceKind, Stmt, StmtKind};
@@ -123,6 +124,18 @@ pub fn own_variable(place: &Place) -> Option<LocalId> {
         PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => own_variable(base),
         PlaceKind::Global(_) | PlaceKind::Element(..) => None,
     }
+}
+
+/// Variables that are given something after their declaration, or perhaps, because their address is taken.
+pub fn assigned_locals(block: &[Stmt]) -> HashSet<LocalId> {
+    let mut found = HashSet::new();
+    each_stmt(block, &mut |stmt| found.extend(written_places(stmt).into_iter().filter_map(own_variable)));
+    each_expr(block, &mut |expr| {
+        if let ExprKind::AddressOf(place) = &expr.kind {
+            found.extend(own_variable(place));
+        }
+    });
+    found
 }
 
 /// Calls `f` for every mention of a local, where it is declared too.

@@ -52,24 +52,16 @@ pub(super) fn drop_idle_pointers(body: &mut Block, may_go: impl Fn(LocalId) -> b
 /// Replaces variables that hold what another holds, where neither is assigned again.
 fn drop_copies(function: &Function, body: &mut Block) {
     let mut given: BTreeSet<LocalId> = function.params.iter().copied().collect();
-    let mut changed: BTreeSet<LocalId> = BTreeSet::new();
-    walk::each_stmt(body, &mut |stmt| {
-        match &stmt.kind {
-            StmtKind::Declare { local, init: Some(_) } => {
-                given.insert(*local);
-            }
-            StmtKind::For(head) => {
-                given.insert(head.counter);
-            }
-            _ => {}
+    walk::each_stmt(body, &mut |stmt| match &stmt.kind {
+        StmtKind::Declare { local, init: Some(_) } => {
+            given.insert(*local);
         }
-        changed.extend(walk::written_places(stmt).into_iter().filter_map(own_variable));
-    });
-    walk::each_expr(body, &mut |expr| {
-        if let ExprKind::AddressOf(place) = &expr.kind {
-            changed.extend(own_variable(place));
+        StmtKind::For(head) => {
+            given.insert(head.counter);
         }
+        _ => {}
     });
+    let changed = walk::assigned_locals(body);
     let is_settled = |local: &LocalId| given.contains(local) && !changed.contains(local);
     let mut copies: HashMap<LocalId, LocalId> = HashMap::new();
     walk::each_stmt(body, &mut |stmt| {

@@ -166,7 +166,7 @@ fn body_of_call(
     (into, callee, args): (Option<Place>, &Function, Vec<Expr>),
 ) -> Block {
     let mut out = Block::new();
-    let assigned = assigned_locals(callee);
+    let assigned = walk::assigned_locals(&callee.body);
     let mut values: HashMap<LocalId, Expr> = HashMap::new();
     for (param, arg) in callee.params.iter().zip(args) {
         let arg = without_qualification(arg);
@@ -222,28 +222,9 @@ fn typed(value: Expr, ty: Type) -> Expr {
     }
 }
 
-/// Variables that the function assigns after their declaration, or whose address it takes.
-fn assigned_locals(function: &Function) -> HashSet<LocalId> {
-    let mut found = HashSet::new();
-    let note = |place: &Place, found: &mut HashSet<LocalId>| {
-        if let Some(local) = walk::own_variable(place) {
-            found.insert(local);
-        }
-    };
-    walk::each_stmt(&function.body, &mut |stmt| {
-        walk::written_places(stmt).into_iter().for_each(|place| note(place, &mut found));
-    });
-    walk::each_expr(&function.body, &mut |expr| {
-        if let ExprKind::AddressOf(place) = &expr.kind {
-            note(place, &mut found);
-        }
-    });
-    found
-}
-
 /// Variables that keep their first value.
 pub(super) fn settled_locals(function: &Function) -> HashSet<LocalId> {
-    let assigned = assigned_locals(function);
+    let assigned = walk::assigned_locals(&function.body);
     let mut settled: HashSet<LocalId> = function.params.iter().copied().collect();
     walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
         StmtKind::Declare { local, init: Some(_) } => {
