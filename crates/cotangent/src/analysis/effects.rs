@@ -18,29 +18,57 @@ pub fn written(objects: &Objects<'_>, block: &[Stmt]) -> BTreeSet<Object> {
         if let StmtKind::For(for_loop) = &stmt.kind {
             found.insert(Object::local(for_loop.counter));
         }
-        walk::written_places(stmt).into_iter().for_each(|place| found.extend(objects.of_place(place)));
-        if let StmtKind::Call { function, args, .. } = &stmt.kind
-            && objects.module().rule(*function).is_some()
-        {
-            found.extend(call_writes(objects, *function, args));
-        }
-        match &stmt.kind {
-            StmtKind::Launch(launch) => found.extend(call_writes(objects, launch.kernel, &launch.args)),
-            StmtKind::Runtime { call, args, .. } => found.extend(runtime_writes(objects, call, args)),
-            _ => {}
-        }
+        found.extend(stmt_writes(objects, stmt));
     });
     found
 }
 
-/// The memory that a call of the runtime changes.
+/// The objects that a statement itself may write; what stands inside it is not looked at.
+pub fn stmt_writes(objects: &Objects<'_>, stmt: &Stmt) -> BTreeSet<Object> {
+    let places = walk::written_places(stmt).into_iter();
+    let mut found: BTreeSet<Object> = places.flat_map(|place| objects.of_place(place)).collect();
+    match &stmt.kind {
+        StmtKind::Call { function, args, .. } if objects.module().rule(*function).is_some() => {
+            found.extend(call_writes(objects, *function, args));
+        }
+        StmtKind::Launch(launch) => found.extend(call_writes(objects, launch.kernel, &launch.args)),
+        StmtKind::Runtime { call, args, .. } => found.extend(runtime_writes(objects, call, args)),
+        StmtKind::Call { .. }
+        | StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => {}
+    }
+    found
+}
+
+/// What a call of the runtime changes: the memory that a copy or a fill goes to, and every variable whose address it
+/// takes, but for the source of a copy.
 fn runtime_writes(objects: &Objects<'_>, call: &str, args: &[Expr]) -> BTreeSet<Object> {
-    let Some(class) = runtime_class(call) else { return BTreeSet::new() };
-    let to = match class {
-        RuntimeClass::Fill { .. } => Some(0),
-        _ => class.ends_of_copy().map(|(to, _)| to),
+    let class = runtime_class(call);
+    let (to, from) = match class {
+        Some(RuntimeClass::Fill { .. }) => (Some(0), None),
+        _ => class.and_then(RuntimeClass::ends_of_copy).unzip(),
     };
-    to.and_then(|to| args.get(to)).map(|to| objects.targets(to)).unwrap_or_default()
+    let pointers = args.iter().enumerate().filter(|(position, arg)| arg.ty.is_pointer() && Some(*position) != from);
+    pointers
+        .flat_map(|(position, arg)| {
+            let is_target = Some(position) == to;
+            objects.targets(arg).into_iter().filter(move |object| is_target || object.as_local().is_some())
+        })
+        .collect()
 }
 
 /// The objects that a called function may write, beside where its result goes. Nothing need be pure.

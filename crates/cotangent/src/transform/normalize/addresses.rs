@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{Expr, ExprKind, Function, LocalId, Place, StmtKind};
 
-/// Variables that pointers may point to, other than those which a call reads and forgets.
+/// Variables that pointers may point to, other than those which a call uses and forgets. No function of the runtime that
+/// host code may call keeps an address.
 pub(in crate::transform) fn address_taken(function: &Function) -> HashSet<LocalId> {
     let mut found = HashSet::new();
     let mut note = |expr: &Expr| {
@@ -18,10 +19,14 @@ pub(in crate::transform) fn address_taken(function: &Function) -> HashSet<LocalI
         });
     };
     walk::each_stmt(&function.body, &mut |stmt| {
-        let is_call = matches!(stmt.kind, StmtKind::Call { .. });
+        let handed_over = |expr| match &stmt.kind {
+            StmtKind::Call { .. } => address(expr),
+            StmtKind::Runtime { .. } => address_of_any_type(expr),
+            _ => None,
+        };
         let _ = walk::stmt_parts(stmt, &mut |part| {
             match part {
-                walk::Part::Expr(expr) => match address(expr).filter(|_| is_call) {
+                walk::Part::Expr(expr) => match handed_over(expr) {
                     Some(place) => place_operands(place, &mut note),
                     None => note(expr),
                 },
@@ -41,6 +46,15 @@ pub(in crate::transform) fn address(expr: &Expr) -> Option<&Place> {
         ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == expr.ty.pointee() => {
             address(operand)
         }
+        _ => None,
+    }
+}
+
+/// The same, whatever type the runtime takes it for: `void*`.
+fn address_of_any_type(expr: &Expr) -> Option<&Place> {
+    match &expr.kind {
+        ExprKind::AddressOf(place) => Some(place),
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => address_of_any_type(operand),
         _ => None,
     }
 }

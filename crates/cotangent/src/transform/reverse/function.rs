@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Pullbacks;
-use crate::analysis::{Activity, Base, Object, Objects, carries_floats, uses_memory};
+use crate::analysis::{Activity, Base, Object, Objects, carries_floats, stmt_writes, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, MIXED_POINTER, UNKNOWN_POINTER};
 use crate::index::Id;
 use crate::ir::walk;
@@ -346,9 +346,7 @@ pub(super) fn write_counts(objects: &Objects<'_>, function: &Function) -> HashMa
         if let StmtKind::Declare { local, init: Some(_) } = &stmt.kind {
             written.insert(*local);
         }
-        for place in walk::written_places(stmt) {
-            written.extend(objects.of_place(place).iter().filter_map(Object::as_local));
-        }
+        written.extend(stmt_writes(objects, stmt).iter().filter_map(Object::as_local));
         for local in written {
             *counts.entry(local).or_insert(0) += 1;
         }

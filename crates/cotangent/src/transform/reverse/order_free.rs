@@ -26,13 +26,23 @@ impl Ctx<'_> {
                 is_free &= self.is_known(place);
                 added.extend(self.shadowed(place));
             }
-            StmtKind::Pop { .. } => is_free = false,
+            // Kernels and the runtime read and overwrite adjoints, which their arguments do not tell.
+            StmtKind::Pop { .. } | StmtKind::Launch(_) | StmtKind::Runtime { .. } => is_free = false,
             StmtKind::Call { function, args, .. } => {
                 is_free &= !self.may_overwrite(*function);
                 let pointers = args.iter().filter(|arg| arg.ty.is_pointer());
                 pointers.for_each(|arg| added.extend(self.shadowed_behind(&self.reads(arg))));
             }
-            _ => {}
+            // Others read this thread's adjoints, or it theirs.
+            StmtKind::Barrier { .. } | StmtKind::Atomic { .. } | StmtKind::Collective { .. } => is_free = false,
+            StmtKind::Opaque { .. } | StmtKind::Push { .. } | StmtKind::Return(_) => is_free = false,
+            StmtKind::Declare { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue => {}
         });
         let _ = walk::visit_block(adjoints, &mut |node| {
             if let Node::Expr(Expr { kind: ExprKind::Load(place), ty, .. }) = node

@@ -4,8 +4,6 @@
 //! reads, and variables that pointers lead to are copied. Memory of all threads is not, so a rule that looks at memory
 //! which the function changes is refused. What the rule does not mention is not kept for it.
 
-use std::collections::HashMap;
-
 use super::super::differentiable::carries_float;
 use super::super::locals::{assign, declare, mentions};
 use super::super::normalize::address;
@@ -14,30 +12,12 @@ use super::Sharing;
 use super::calls::as_pointer;
 use super::function::{Ctx, Pair};
 use super::slice::Needed;
-use crate::analysis::{self, Base, Objects};
+use crate::analysis::{self, Base};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{
     Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, RuleKind, Stmt, StmtKind, Type,
 };
-
-/// Adds the writes of functions with rules to the numbers of statements that write each variable.
-pub(super) fn count_call_writes(
-    objects: &Objects<'_>,
-    function: &Function,
-    mut counts: HashMap<LocalId, usize>,
-) -> HashMap<LocalId, usize> {
-    walk::each_stmt(&function.body, &mut |stmt| {
-        if let StmtKind::Call { function, args, .. } = &stmt.kind
-            && objects.module().rule(*function).is_some()
-        {
-            for local in analysis::call_writes(objects, *function, args).iter().filter_map(|object| object.as_local()) {
-                *counts.entry(local).or_insert(0) += 1;
-            }
-        }
-    });
-    counts
-}
 
 /// What a rule does with an adjoint.
 struct AdjointPlace<'a> {

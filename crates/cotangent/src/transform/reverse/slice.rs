@@ -156,9 +156,17 @@ impl Ctx<'_> {
             }
             StmtKind::Atomic { into: Some(into), .. }
             | StmtKind::Collective { into: Some(into), .. }
-            | StmtKind::Opaque { into: Some(into), .. }
-            | StmtKind::Runtime { into: Some(into), .. } => {
+            | StmtKind::Opaque { into: Some(into), .. } => {
                 self.slice_effect(stmt, into, &[], false, needed, depth, out)
+            }
+            // They happen once: what they leave in variables is recorded.
+            StmtKind::Runtime { .. } | StmtKind::Launch(_) => {
+                out.forward.push(stmt.clone());
+                let written = self.written_by(stmt);
+                if written.is_disjoint(needed) {
+                    return Some(());
+                }
+                self.record_after(stmt, &written, needed, depth, out)
             }
             // What fills shared memory again does so between the same barriers.
             StmtKind::Barrier { into: None, .. } => {
@@ -172,13 +180,11 @@ impl Ctx<'_> {
             | StmtKind::Atomic { into: None, .. }
             | StmtKind::Collective { into: None, .. }
             | StmtKind::Opaque { into: None, .. }
-            | StmtKind::Runtime { into: None, .. }
             | StmtKind::Accumulate { .. }
             | StmtKind::Switch { .. }
             | StmtKind::Break
             | StmtKind::Continue
             | StmtKind::Return(_)
-            | StmtKind::Launch(_)
             | StmtKind::Push { .. }
             | StmtKind::Pop { .. } => {
                 out.forward.push(stmt.clone());
@@ -528,9 +534,14 @@ impl Ctx<'_> {
         let mut declared = Needed::new();
         walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| {
             declared.extend(walk::declared_local(inner));
-            walk::written_places(inner).into_iter().for_each(|place| found.extend(self.written_locals(place)));
+            found.extend(self.written_by(inner));
         });
         &found - &declared
+    }
+
+    /// The variables that a statement itself may change, also those whose address it hands to the runtime.
+    fn written_by(&self, stmt: &Stmt) -> Needed {
+        analysis::stmt_writes(self.objects, stmt).iter().filter_map(Object::as_local).collect()
     }
 
     /// The memory that statements of a derivative may write; what is not the primal program's own counts as all.

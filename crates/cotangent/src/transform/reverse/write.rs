@@ -15,7 +15,7 @@ use super::function::{Ctx, Frame, write_counts};
 use super::record::{self, Limit, Start};
 use super::split::Apart;
 use super::stable::Kept;
-use super::{Kind, Pullbacks, Sharing, ruled, slots};
+use super::{Kind, Pullbacks, Sharing, slots};
 use crate::analysis::{self, Base, activity, objects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, NOT_DIFFERENTIABLE};
 use crate::index::{Id, IdVec};
@@ -86,7 +86,7 @@ pub(super) fn write(
         activity: &activity,
         written,
         address_taken: address_taken(primal),
-        write_counts: ruled::count_call_writes(&objects, primal, write_counts(&objects, primal)),
+        write_counts: write_counts(&objects, primal),
         function,
         names,
         shadows: Shadows::with(pullbacks.widening.clone()),
