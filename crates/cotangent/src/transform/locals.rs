@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
+use crate::index::{Id, IdVec};
 use crate::ir::walk;
 use crate::ir::{
     Block, Expr, ExprKind, Function, Local, LocalId, Module, Name, Place, PlaceKind, Real, Stmt, StmtKind, Storage,
@@ -115,6 +116,19 @@ fn collect_hidden(block: &[Stmt], function: &Function, visible: &mut HashSet<Nam
     own.into_iter().for_each(|name| {
         visible.remove(name);
     });
+}
+
+/// Numbers the locals anew, parameters first; returns what became of each.
+pub(super) fn params_first(function: &mut Function) -> HashMap<LocalId, LocalId> {
+    let params = function.params.clone();
+    let others = function.locals.ids().filter(|local| !params.contains(local));
+    let order: Vec<LocalId> = params.iter().copied().chain(others).collect();
+    let map: HashMap<LocalId, LocalId> = order.iter().enumerate().map(|(new, old)| (*old, LocalId::new(new))).collect();
+    let locals: IdVec<LocalId, Local> = order.iter().map(|local| function.locals[*local].clone()).collect();
+    function.locals = locals;
+    function.params = (0..params.len()).map(LocalId::new).collect();
+    rename(&mut function.body, &map);
+    map
 }
 
 /// A declaration with an initial value.

@@ -7,6 +7,7 @@ mod forward;
 mod launch;
 mod locals;
 mod normalize;
+mod overlap;
 mod privatize;
 mod references;
 mod refused_stores;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::super::launch::{self, Slots};
 use super::super::locals::{assign, declare, without_spans};
+use super::super::overlap::root;
 use super::super::variables::SymbolCopy;
 use super::Derived;
 use super::aggregates::Scratch;
@@ -14,7 +15,7 @@ use super::function::{Ctx, Pair};
 use crate::analysis::{Base, Object, carries_floats, effects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
 use crate::ir::walk;
-use crate::ir::{Block, Expr, ExprKind, Launch, LocalId, Place, PointerType, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, ExprKind, Launch, LocalId, Module, Place, PointerType, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
 
@@ -453,30 +454,33 @@ impl Ctx<'_> {
         value
     }
 
-    /// The derivative of a kernel takes its arrays to be apart: what may not be is looked at before the launch.
+    /// The derivative of a kernel takes its arrays to be apart. Arguments that are parts of one array were merged before
+    /// (`overlap`); what may be the same array or another one is looked at before the launch, by where the arrays begin.
     fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch) -> Block {
         let mut checks = Block::new();
+        let written = effects(self.module, launch.kernel).params;
         let mut before: Vec<(usize, Expr, BTreeSet<Object>)> = Vec::new();
         for (position, arg) in launch.args.iter().enumerate() {
             for pointer in self.pointers_in(arg).unwrap_or_else(|| vec![arg.clone()]) {
                 let reached = self.objects.reachable(&pointer);
-                let is_active =
-                    |reached: &BTreeSet<Object>| reached.iter().any(|object| self.activity.is_active(object));
-                let mut may_be_one = Vec::new();
                 for (other, other_pointer, other_reached) in &before {
                     let meets = reached.iter().any(|mine| other_reached.iter().any(|object| mine.overlaps(object)));
-                    if meets && (is_active(&reached) || is_active(other_reached)) {
-                        may_be_one.push((*other, other_pointer.clone()));
+                    let is_active = reached.union(other_reached).any(|object| self.activity.is_active(object));
+                    let is_written = written.contains(&position) || written.contains(other);
+                    if !meets || !(is_active || is_written) {
+                        continue;
                     }
-                }
-                for (other, other_pointer) in may_be_one {
-                    if [&pointer, &other_pointer].iter().all(|pointer| pointer.ty.is_pointer())
-                        && without_spans(uncast(&pointer)) != without_spans(uncast(&other_pointer))
-                    {
-                        let args = [&other_pointer, &pointer].map(|pointer| Expr::cast(pointer.clone(), const_void()));
-                        checks.push(call_of("cotangent::require_apart", args.to_vec()));
-                    } else {
-                        self.report_same(stmt.span, launch, [other, position]);
+                    match self.beginnings([other_pointer, &pointer]) {
+                        Some(beginnings) => {
+                            let args = beginnings.map(|pointer| Expr::cast(pointer, const_void()));
+                            checks.push(call_of("cotangent::require_apart", args.to_vec()));
+                        }
+                        None => {
+                            let found = same_array(self.module, launch, [*other, position], stmt.span);
+                            if !self.diagnostics.contains(&found) {
+                                self.diagnostics.push(found);
+                            }
+                        }
                     }
                 }
                 before.push((position, pointer, reached));
@@ -485,15 +489,14 @@ impl Ctx<'_> {
         checks
     }
 
-    fn report_same(&mut self, span: Span, launch: &Launch, positions: [usize; 2]) {
-        let kernel = &self.module.functions[launch.kernel];
-        let [first, second] = positions.map(|position| kernel.local_name(kernel.params[position]).to_owned());
-        let message = match first == second {
-            true => format!("two pointers in `{first}` may be to the same array"),
-            false => format!("`{first}` and `{second}` may be the same array"),
-        };
-        let label = "the kernel's derivative takes them to be apart";
-        self.report(Diagnostic::new(NO_DERIVATIVE, span, message, label).help("pass different arrays"));
+    /// Where the arrays begin that two pointers are into, if that tells whether they are one array.
+    fn beginnings(&self, pointers: [&Expr; 2]) -> Option<[Expr; 2]> {
+        let [left, right] = pointers.map(|pointer| root(pointer).clone());
+        let is_variable = |pointer: &Expr| matches!(pointer.kind, ExprKind::Load(_)) && pointer.ty.is_pointer();
+        let is_told = is_variable(&left) && is_variable(&right) && without_spans(&left) != without_spans(&right);
+        let mut targets = self.objects.targets(&left);
+        targets.extend(self.objects.targets(&right));
+        (is_told && self.is_never_moved(&targets)).then_some([left, right])
     }
 
     /// Values that a kernel leaves in variables outside functions would be lost for other kernels.
@@ -511,6 +514,17 @@ impl Ctx<'_> {
             }
         }
     }
+}
+
+fn same_array(module: &Module, launch: &Launch, positions: [usize; 2], span: Span) -> Diagnostic {
+    let kernel = &module.functions[launch.kernel];
+    let [first, second] = positions.map(|position| kernel.local_name(kernel.params[position]).to_owned());
+    let message = match first == second {
+        true => format!("two pointers in `{first}` may be into the same array"),
+        false => format!("`{first}` and `{second}` may be into the same array"),
+    };
+    Diagnostic::new(NO_DERIVATIVE, span, message, "the kernel's derivative takes them to be apart")
+        .help("pass different arrays, or offsets of one pointer: `k<<<…>>>(u, u + n)`")
 }
 
 pub(super) fn const_void() -> Type {

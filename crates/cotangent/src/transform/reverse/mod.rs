@@ -36,6 +36,7 @@ use super::normalize::{
     Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
     results_of_runtime, split_records,
 };
+use super::overlap::merge_overlapping;
 use super::privatize::privatize;
 use super::references::references_to_pointers;
 use super::shadow::Widening;
@@ -62,9 +63,10 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
     let program = Module { rules: Vec::new(), ..module.clone() };
     let mut inlined = HashSet::new();
     loop {
-        let normal = normalize(module, &inlined);
+        let mut program = program.clone();
+        let normal = normalize(module, &mut program, request.function, &inlined);
         let mut pullbacks = Pullbacks {
-            output: program.clone(),
+            output: program,
             analyses: request.analyses,
             record_slots: request.record_slots,
             widening: widening.clone(),
@@ -101,23 +103,31 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
     }
 }
 
-/// The module in the form that reverse mode works on.
-fn normalize(module: &Module, inlined: &HashSet<FunctionId>) -> Module {
+/// The module in the form that reverse mode works on. The kernels that a host function launches in the place of others are
+/// added to the program too.
+fn normalize(module: &Module, program: &mut Module, requested: FunctionId, inlined: &HashSet<FunctionId>) -> Module {
     let mut normal = module.clone();
     let mut known = Inlining::new(inlined.clone());
     for id in module.functions.ids() {
-        let mut function = normal.functions[id].clone();
-        results_of_runtime(module, &mut function);
-        remove_jumps(module, &mut function);
-        loops_without_numbers(module, &mut function);
-        inline_calls(&normal, &mut known, &mut function);
-        gather_shared(&mut function);
-        split_records(&normal, &mut function);
-        pointers_to_indices(&normal, &mut function);
-        counted_loops(&mut function);
-        normal.functions[id] = function;
+        normal.functions[id] = normal_form(&normal, module.functions[id].clone(), &mut known);
+    }
+    if module.functions[requested].space == Space::Host {
+        merge_overlapping(program, &mut normal, requested, |normal, kernel| normal_form(normal, kernel, &mut known));
     }
     normal
+}
+
+/// A function in that form; its callees in the module have it already.
+fn normal_form(module: &Module, mut function: Function, known: &mut Inlining) -> Function {
+    results_of_runtime(module, &mut function);
+    remove_jumps(module, &mut function);
+    loops_without_numbers(module, &mut function);
+    inline_calls(module, known, &mut function);
+    gather_shared(&mut function);
+    split_records(module, &mut function);
+    pointers_to_indices(module, &mut function);
+    counted_loops(&mut function);
+    function
 }
 
 /// What a derivative is for.

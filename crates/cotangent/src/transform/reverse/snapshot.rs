@@ -63,7 +63,7 @@ impl Ctx<'_> {
     }
 
     /// Whether pointers to these arrays only ever take the values of each other: all point to a beginning.
-    fn is_never_moved(&self, targets: &std::collections::BTreeSet<Object>) -> bool {
+    pub(super) fn is_never_moved(&self, targets: &std::collections::BTreeSet<Object>) -> bool {
         let mut is_moved = false;
         walk::each_stmt(&self.primal.body, &mut |stmt| {
             let (place, value) = match &stmt.kind {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::accumulate::AdjointParam;
-use super::super::locals::{NewLocals, in_type, mentions, rename, tell_apart};
+use super::super::locals::{NewLocals, in_type, mentions, params_first, tell_apart};
 use super::super::normalize::address_taken;
 use super::super::refused_stores::refused_stores;
 use super::super::refused_views::refused_views;
@@ -18,7 +18,6 @@ use super::stable::Kept;
 use super::{Kind, Pullbacks, Sharing, slots};
 use crate::analysis::{self, Base, activity, objects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, NOT_DIFFERENTIABLE};
-use crate::index::{Id, IdVec};
 use crate::ir::walk;
 use crate::ir::{
     Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Place, PlaceKind, Space, Stmt, StmtKind,
@@ -418,17 +417,4 @@ fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -
 fn counted(mut slots: Function) -> SlotCount {
     params_first(&mut slots);
     SlotCount::Counted(slots)
-}
-
-/// Numbers the locals anew, parameters first; returns what became of each.
-fn params_first(function: &mut Function) -> HashMap<LocalId, LocalId> {
-    let params = function.params.clone();
-    let others = function.locals.ids().filter(|local| !params.contains(local));
-    let order: Vec<LocalId> = params.iter().copied().chain(others).collect();
-    let map: HashMap<LocalId, LocalId> = order.iter().enumerate().map(|(new, old)| (*old, LocalId::new(new))).collect();
-    let locals: IdVec<LocalId, Local> = order.iter().map(|local| function.locals[*local].clone()).collect();
-    function.locals = locals;
-    function.params = (0..params.len()).map(LocalId::new).collect();
-    rename(&mut function.body, &map);
-    map
 }

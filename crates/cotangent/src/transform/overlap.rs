@@ -1,0 +1,329 @@
+//! Launches whose arguments are parts of one array.
+//!
+//! The derivative of a kernel takes its arrays to be apart. Arguments that point into the same array, `u` and `u + 1`,
+//! break that: an adjoint is then reached by two names. So the kernel is copied into one that takes the array once and
+//! the distances of its other parts, `k_overlap_0_1(u, 1, …)`. In the copy there is one array and one adjoint, and whatever is
+//! proven about it holds.
+//!
+//! *One array.* Two pointers are into one array if they are offsets of one variable's value, or if both can only point
+//! to an object that is one array: what a parameter points to, or what the one allocation of a variable made.
+//!
+//! *What need not be merged.* A `__restrict__` pointer through which the kernel only writes: what is written through it
+//! is reached through no other.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
+
+use super::locals::{NewLocals, declare, params_first, without_spans};
+use crate::analysis::{Base, Object, Objects, Step, carries_floats, effects, objects};
+use crate::ir::walk::{self, Node, NodeMut};
+use crate::ir::{
+    BinaryOp, Block, Expr, ExprKind, Function, FunctionId, Launch, LocalId, Module, Place, PlaceKind, Stmt, StmtKind,
+    Type,
+};
+use crate::rules::{RuntimeClass, runtime_class};
+
+/// The positions of arguments that are parts of one array; that of the array itself comes first.
+type Group = Vec<usize>;
+
+/// Replaces, in a host function, the launches whose arguments overlap. The kernels that they launch then are appended to
+/// `program`; `normal` holds the function, and gets the normal forms that `normal_form` makes of them.
+pub(super) fn merge_overlapping(
+    program: &mut Module,
+    normal: &mut Module,
+    host: FunctionId,
+    mut normal_form: impl FnMut(&Module, Function) -> Function,
+) {
+    let mut body = std::mem::take(&mut normal.functions[host].body);
+    let function = Function { body: body.clone(), ..normal.functions[host].clone() };
+    let mut found = Vec::new();
+    {
+        let ctx = Ctx { module: normal, function: &function, objects: objects(normal, &function) };
+        walk::each_stmt(&body, &mut |stmt| {
+            if let StmtKind::Launch(launch) = &stmt.kind {
+                found.push(ctx.groups(launch));
+            }
+        });
+    }
+    let mut made: HashMap<(FunctionId, Vec<Group>), FunctionId> = HashMap::new();
+    let mut found = found.into_iter();
+    each_launch_mut(&mut body, &mut |launch| {
+        let groups = found.next().unwrap_or_default();
+        if groups.is_empty() {
+            return;
+        }
+        let key = (launch.kernel, groups.clone());
+        let kernel = *made.entry(key).or_insert_with(|| {
+            let kernel = merged(program, launch.kernel, &groups);
+            let form = normal_form(normal, kernel.clone());
+            normal.functions.push(form);
+            program.functions.push(kernel)
+        });
+        launch.kernel = kernel;
+        for group in &groups {
+            for part in &group[1..] {
+                launch.args[*part] = distance(&launch.args[group[0]], &launch.args[*part]);
+            }
+        }
+    });
+    normal.functions[host].body = body;
+}
+
+fn each_launch_mut(block: &mut Block, f: &mut impl FnMut(&mut Launch)) {
+    for stmt in block {
+        if let StmtKind::Launch(launch) = &mut stmt.kind {
+            f(launch);
+        }
+        let _ = walk::stmt_parts_mut(stmt, &mut |part| {
+            if let walk::PartMut::Block(inner) = part {
+                each_launch_mut(inner, f);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+}
+
+struct Ctx<'a> {
+    module: &'a Module,
+    /// The host function.
+    function: &'a Function,
+    objects: Objects<'a>,
+}
+
+impl Ctx<'_> {
+    /// The arguments of a launch that are to be merged.
+    fn groups(&self, launch: &Launch) -> Vec<Group> {
+        let kernel = &self.module.functions[launch.kernel];
+        let uses = Uses::of(self.module, launch.kernel);
+        let mut groups: Vec<Group> = Vec::new();
+        for (position, arg) in launch.args.iter().enumerate() {
+            if !arg.ty.is_pointer() {
+                continue;
+            }
+            let pointee = |position: usize| kernel.locals[kernel.params[position]].ty.pointee().cloned();
+            let joins = |group: &&mut Group| {
+                group.iter().any(|other| {
+                    pointee(*other) == pointee(position)
+                        && self.is_one_array(&launch.args[*other], arg)
+                        && uses.must_merge(self.module, kernel, *other, position)
+                })
+            };
+            match groups.iter_mut().find(joins) {
+                Some(group) => group.push(position),
+                None => groups.push(vec![position]),
+            }
+        }
+        groups.retain(|group| group.len() > 1);
+        // The array itself is one that may be written, if any may.
+        let is_const = |position: &usize| match &kernel.locals[kernel.params[*position]].ty {
+            Type::Pointer(pointer) => pointer.is_const,
+            _ => false,
+        };
+        groups.iter_mut().for_each(|group| group.sort_by_key(is_const));
+        groups
+    }
+
+    /// Whether two pointers are certainly into one array, so that their distance is that of their adjoints too.
+    fn is_one_array(&self, left: &Expr, right: &Expr) -> bool {
+        let (left_root, right_root) = (root(left), root(right));
+        if without_spans(left_root) == without_spans(right_root) && matches!(left_root.kind, ExprKind::Load(_)) {
+            return true;
+        }
+        let targets = self.objects.targets(left);
+        targets.len() == 1
+            && targets == self.objects.targets(right)
+            && targets.iter().all(|object| self.is_single(object))
+    }
+
+    /// Whether an object is one array at all times.
+    fn is_single(&self, object: &Object) -> bool {
+        let Base::Local(owner) = object.base else { return false };
+        if object.path != [Step::Deref] {
+            return false;
+        }
+        self.function.params.contains(&owner) || allocations(&self.function.body, owner, false) == Some(1)
+    }
+}
+
+/// How often memory is allocated for a variable; none if that is in a loop.
+fn allocations(block: &Block, owner: LocalId, in_loop: bool) -> Option<usize> {
+    let mut count = 0;
+    for stmt in block {
+        if let StmtKind::Runtime { call, into: Some(into), .. } = &stmt.kind
+            && matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
+            && into.kind == PlaceKind::Local(owner)
+        {
+            if in_loop {
+                return None;
+            }
+            count += 1;
+        }
+        let is_loop = in_loop || matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. });
+        let inside = walk::stmt_parts(stmt, &mut |part| {
+            if let walk::Part::Block(inner) = part {
+                match allocations(inner, owner, is_loop) {
+                    Some(more) => count += more,
+                    None => return ControlFlow::Break(()),
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        if inside.is_break() {
+            return None;
+        }
+    }
+    Some(count)
+}
+
+/// What a kernel does through its parameters, by position.
+struct Uses {
+    written: BTreeSet<usize>,
+    read: BTreeSet<usize>,
+}
+
+impl Uses {
+    fn of(module: &Module, kernel: FunctionId) -> Uses {
+        let function = &module.functions[kernel];
+        let inside = objects(module, function);
+        let mut read = BTreeSet::new();
+        let mut note = |reached: BTreeSet<Object>| {
+            for object in reached.into_iter().filter(|object| !object.path.is_empty()) {
+                let owner = match object.base {
+                    Base::Local(owner) => function.params.iter().position(|param| *param == owner),
+                    Base::Global(_) | Base::Unknown => None,
+                };
+                read.extend(owner);
+            }
+        };
+        let _ = walk::visit_block(&function.body, &mut |node| {
+            match node {
+                Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => note(inside.of_place(place)),
+                Node::Stmt(Stmt { kind: StmtKind::Call { args, .. }, .. }) => {
+                    args.iter().for_each(|arg| note(inside.reachable(arg)));
+                }
+                Node::Stmt(Stmt { kind: StmtKind::Atomic { place, .. }, .. }) => note(inside.of_place(place)),
+                Node::Expr(_) | Node::Stmt(_) | Node::Place(_) => {}
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        Uses { written: effects(module, kernel).params, read }
+    }
+
+    /// Whether two parameters that are parts of one array may reach the same elements, or the same adjoints.
+    fn must_merge(&self, module: &Module, kernel: &Function, left: usize, right: usize) -> bool {
+        let is_apart = |position: usize| {
+            let ty = &kernel.locals[kernel.params[position]].ty;
+            let is_restrict = matches!(ty, Type::Pointer(pointer) if pointer.is_restrict);
+            is_restrict && self.written.contains(&position) && !self.read.contains(&position)
+        };
+        let is_written = [left, right].iter().any(|position| self.written.contains(position));
+        let pointee = kernel.locals[kernel.params[left]].ty.pointee();
+        let has_adjoints = pointee.is_some_and(|pointee| carries_floats(module, pointee));
+        !is_apart(left) && !is_apart(right) && (is_written || has_adjoints)
+    }
+}
+
+/// The kernel that takes each array once, and the distances of its parts.
+fn merged(module: &Module, kernel: FunctionId, groups: &[Group]) -> Function {
+    let mut function = module.functions[kernel].clone();
+    let mut names = NewLocals::new(module, &function);
+    let positions: Vec<String> = groups.iter().flatten().map(usize::to_string).collect();
+    let wanted = format!("{}_overlap_{}", function.name, positions.join("_"));
+    let mut name = wanted.clone();
+    let mut number = 1;
+    while module.function(&name).is_some() {
+        number += 1;
+        name = format!("{wanted}_{number}");
+    }
+    function.name = name.into();
+    let mut start = Block::new();
+    for group in groups {
+        for position in group {
+            let part = function.params[*position];
+            let ty = function.locals[part].ty.unrestricted();
+            retype(&mut function, part, &ty);
+        }
+        let array = function.params[group[0]];
+        let array = Expr::load(Place::local(array, function.locals[array].ty.clone()));
+        for position in &group[1..] {
+            let part = function.params[*position];
+            let wanted = format!("{}_at", function.locals[part].name);
+            let at = names.add(&mut function, &wanted, Type::LONG);
+            let value = Expr::binary(BinaryOp::Offset, array.clone(), Expr::load(Place::local(at, Type::LONG)));
+            let ty = function.locals[part].ty.clone();
+            start.push(declare(part, Some(if value.ty == ty { value } else { Expr::cast(value, ty) })));
+            function.params[*position] = at;
+        }
+    }
+    start.append(&mut function.body);
+    function.body = start;
+    params_first(&mut function);
+    function
+}
+
+/// Gives a variable another type.
+fn retype(function: &mut Function, local: LocalId, ty: &Type) {
+    function.locals[local].ty = ty.clone();
+    let _ = walk::visit_block_mut(&mut function.body, &mut |node| {
+        match node {
+            NodeMut::Place(place) if place.kind == PlaceKind::Local(local) => place.ty = ty.clone(),
+            NodeMut::Expr(Expr { kind: ExprKind::Load(place), ty: loaded, .. })
+                if place.kind == PlaceKind::Local(local) =>
+            {
+                *loaded = ty.clone();
+            }
+            NodeMut::Place(_) | NodeMut::Expr(_) | NodeMut::Stmt(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// How many elements a pointer is after another: what is added to the variable that both are offsets of, or `to - from`.
+fn distance(from: &Expr, to: &Expr) -> Expr {
+    if let (Some(before), Some(after)) = (offset(from), offset(to))
+        && without_spans(root(from)) == without_spans(root(to))
+    {
+        let after = after.unwrap_or_else(|| Expr::new(ExprKind::Int(0), Type::LONG));
+        return match before {
+            Some(before) => Expr::binary(BinaryOp::Subtract, after, before),
+            None => after,
+        };
+    }
+    Expr::binary(BinaryOp::Distance, plain(to), plain(from))
+}
+
+/// A pointer without what it promises.
+fn plain(pointer: &Expr) -> Expr {
+    match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.pointee() == pointer.ty.pointee() => plain(operand),
+        _ => pointer.clone(),
+    }
+}
+
+/// The value that a pointer is an offset of.
+pub(super) fn root(pointer: &Expr) -> &Expr {
+    match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => root(operand),
+        ExprKind::Binary(BinaryOp::Offset, base, _) => root(base),
+        _ => pointer,
+    }
+}
+
+/// What is added to the root of a pointer, as one `long`; none at all if another type is cast to on the way.
+fn offset(pointer: &Expr) -> Option<Option<Expr>> {
+    match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.pointee() == pointer.ty.pointee() => offset(operand),
+        ExprKind::Cast(_) => None,
+        ExprKind::Binary(BinaryOp::Offset, base, index) => {
+            let index = match index.kind {
+                ExprKind::Int(value) => Expr::new(ExprKind::Int(value), Type::LONG),
+                _ => Expr::cast((**index).clone(), Type::LONG),
+            };
+            Some(Some(match offset(base)? {
+                Some(before) => Expr::binary(BinaryOp::Add, before, index),
+                None => index,
+            }))
+        }
+        _ => Some(None),
+    }
+}
