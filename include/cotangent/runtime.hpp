@@ -103,7 +103,11 @@ T* managed_memory(std::size_t bytes) {
 template <class T>
 T* managed_zeros(std::size_t bytes) {
   T* memory = managed_memory<T>(bytes);
-  if (bytes > 0) COTANGENT_CHECK(cudaMemset(memory, 0, bytes));
+  if (bytes > 0) {
+    COTANGENT_CHECK(cudaMemset(memory, 0, bytes));
+    // For the host, and for streams that do not wait for this one.
+    COTANGENT_CHECK(cudaStreamSynchronize(nullptr));
+  }
   return memory;
 }
 template <class T>
@@ -303,25 +307,32 @@ inline void require_slots(unsigned int needed, unsigned int given) {
   }
 }
 
+// Whether kernels of other streams may add to the same numbers at the same time.
+enum class Adds { alone, with_others };
+
 // Adds numbers to others, and sets them to zero.
-template <class T>
+template <Adds adds, class T>
 __global__ void add_and_clear(T* to, T* from, std::size_t count) {
   std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (i < count) {
-    to[i] += from[i];
+    if constexpr (adds == Adds::alone) {
+      to[i] += from[i];
+    } else {
+      atomicAdd(&to[i], from[i]);
+    }
     from[i] = 0;
   }
 }
 
-template <class T>
+template <Adds adds, class T>
 void launch_add_and_clear(T* to, T* from, std::size_t count, cudaStream_t stream) {
   constexpr unsigned int threads = 256;
   if (count == 0) return;
   unsigned int blocks = static_cast<unsigned int>((count + threads - 1) / threads);
 #ifdef COTANGENT_CPU
-  ::cotangent::launch(add_and_clear<T>, dim3(blocks), dim3(threads), 0, stream)(to, from, count);
+  ::cotangent::launch(add_and_clear<adds, T>, dim3(blocks), dim3(threads), 0, stream)(to, from, count);
 #else
-  add_and_clear<T><<<blocks, threads, 0, stream>>>(to, from, count);
+  add_and_clear<adds, T><<<blocks, threads, 0, stream>>>(to, from, count);
 #endif
   check_launch();
 }
@@ -338,7 +349,7 @@ inline bool is_on_host(const void* memory) {
 
 // The reverse of a copy from what `to` is the adjoint of to what `from` is the adjoint of: adds `from` to `to`, and sets it
 // to zero.
-template <class T>
+template <Adds adds = Adds::alone, class T>
 void add_copied(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
   std::size_t count = bytes / sizeof(T);
   bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
@@ -347,7 +358,7 @@ void add_copied(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, cudaStre
     to_host = is_on_host(to);
     from_host = is_on_host(from);
   }
-  if (!to_host && !from_host) return launch_add_and_clear(to, from, count, stream);
+  if (!to_host && !from_host) return launch_add_and_clear<adds>(to, from, count, stream);
   if (to_host) {
     std::vector<T> copy;
     T* values = from;
@@ -365,21 +376,32 @@ void add_copied(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, cudaStre
   T* copy = nullptr;
   allocate(&copy, bytes, stream);
   COTANGENT_CHECK(cudaMemcpyAsync(copy, from, bytes, cudaMemcpyHostToDevice, stream));
-  launch_add_and_clear(to, copy, count, stream);
+  launch_add_and_clear<adds>(to, copy, count, stream);
   release(copy, stream);
   COTANGENT_CHECK(cudaStreamSynchronize(stream));
   std::memset(static_cast<void*>(from), 0, bytes);
 }
 
 // The same of rows with a pitch in bytes each.
-template <class T>
+template <Adds adds = Adds::alone, class T>
 void add_copied_rows(T* to, std::size_t to_pitch, T* from, std::size_t from_pitch, std::size_t width, std::size_t height,
                      cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
   for (std::size_t row = 0; row < height; ++row) {
     T* to_row = reinterpret_cast<T*>(reinterpret_cast<char*>(to) + row * to_pitch);
     T* from_row = reinterpret_cast<T*>(reinterpret_cast<char*>(from) + row * from_pitch);
-    add_copied(to_row, from_row, width, kind, stream);
+    add_copied<adds>(to_row, from_row, width, kind, stream);
   }
+}
+
+// Both where other streams may add to the same numbers at the same time.
+template <class T>
+void add_copied_at_once(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  add_copied<Adds::with_others>(to, from, bytes, kind, stream);
+}
+template <class T>
+void add_copied_rows_at_once(T* to, std::size_t to_pitch, T* from, std::size_t from_pitch, std::size_t width,
+                             std::size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  add_copied_rows<Adds::with_others>(to, to_pitch, from, from_pitch, width, height, kind, stream);
 }
 
 // Sets adjoints to zero, wherever they are.

@@ -88,6 +88,11 @@ template <class T>
 void add_copied_rows(T* to, size_t to_pitch, T* from, size_t from_pitch, size_t width, size_t height,
                      cudaMemcpyKind kind, cudaStream_t stream = nullptr);
 template <class T>
+void add_copied_at_once(T* to, T* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+template <class T>
+void add_copied_rows_at_once(T* to, size_t to_pitch, T* from, size_t from_pitch, size_t width, size_t height,
+                             cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+template <class T>
 void clear(T* adjoints, size_t bytes, cudaStream_t stream = nullptr);
 template <class T>
 void clear_rows(T* adjoints, size_t pitch, size_t width, size_t height, cudaStream_t stream = nullptr);

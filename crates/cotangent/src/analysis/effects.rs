@@ -1,10 +1,11 @@
 //! What statements write.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use super::objects::{Base, Object, Objects, objects};
-use crate::ir::walk;
-use crate::ir::{Expr, Function, FunctionId, Module, Stmt, StmtKind, Storage, Type};
+use crate::ir::walk::{self, Node};
+use crate::ir::{Expr, ExprKind, Function, FunctionId, Module, Stmt, StmtKind, Storage, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 
 /// The objects that a block may write, those of its own variables included. Calls must be of pure functions, or of
@@ -109,6 +110,34 @@ pub fn effects(module: &Module, id: FunctionId) -> Effects {
         }
     }
     found
+}
+
+/// The positions of the parameters through which a function may read memory.
+pub fn reads_through(module: &Module, id: FunctionId) -> BTreeSet<usize> {
+    let function = &module.functions[id];
+    let inside = objects(module, function);
+    let mut read = BTreeSet::new();
+    let mut note = |reached: BTreeSet<Object>| {
+        for object in reached.into_iter().filter(|object| !object.path.is_empty()) {
+            let owner = match object.base {
+                Base::Local(owner) => function.params.iter().position(|param| *param == owner),
+                Base::Global(_) | Base::Unknown => None,
+            };
+            read.extend(owner);
+        }
+    };
+    let _ = walk::visit_block(&function.body, &mut |node| {
+        match node {
+            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => note(inside.of_place(place)),
+            Node::Stmt(Stmt { kind: StmtKind::Call { args, .. }, .. }) => {
+                args.iter().for_each(|arg| note(inside.reachable(arg)));
+            }
+            Node::Stmt(Stmt { kind: StmtKind::Atomic { place, .. }, .. }) => note(inside.of_place(place)),
+            Node::Expr(_) | Node::Stmt(_) | Node::Place(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    read
 }
 
 /// Whether calling a function does nothing but compute its result: it writes only variables of its own and meets no

@@ -25,6 +25,8 @@ pub struct AdjointParam {
     pub primal: LocalId,
     /// Whether other threads may hold the same pointer.
     pub is_shared: bool,
+    /// Whether kernels of other streams may add to it at the same time.
+    pub is_contended: bool,
 }
 
 /// How an adjoint may be added to.
@@ -43,6 +45,8 @@ pub enum Sharing {
     UnknownMemory,
     /// No proof was found that threads add to different elements.
     SomeThreads,
+    /// Kernels of other streams may add at the same time.
+    OtherStreams,
 }
 
 /// Decides for each `Accumulate` of a function, in the order of the text.
@@ -71,7 +75,9 @@ pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> 
     let groups = groups(&sites);
     let given_away = given_away(&values);
     let is_plain = |group: &&Group<'_, '_>| {
-        is_private(group.root, adjoints) || is_plain(&values, group, &groups, &sites, &facts, &given_away)
+        // What is proven is proven of the threads of this kernel.
+        is_private(group.root, adjoints)
+            || !is_contended(group.root, adjoints) && is_plain(&values, group, &groups, &sites, &facts, &given_away)
     };
     let plain: BTreeSet<(Root, usize)> =
         groups.iter().filter(is_plain).map(|group| (group.root, group.phase)).collect();
@@ -83,6 +89,8 @@ pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> 
             Addition::Plain
         } else if site.roots.contains(&Root::Unknown) {
             Addition::Atomic(Sharing::UnknownMemory)
+        } else if site.roots.iter().any(|root| is_contended(*root, adjoints)) {
+            Addition::Atomic(Sharing::OtherStreams)
         } else {
             Addition::Atomic(Sharing::SomeThreads)
         }
@@ -205,6 +213,15 @@ fn is_private(root: Root, adjoints: &[AdjointParam]) -> bool {
         Root::Private(_) => true,
         Root::Param(param) => adjoints.iter().any(|adjoint| adjoint.adjoint == param && !adjoint.is_shared),
         Root::Behind(_) | Root::Shared(_) | Root::Global(_) | Root::Unknown => false,
+    }
+}
+
+fn is_contended(root: Root, adjoints: &[AdjointParam]) -> bool {
+    match root {
+        Root::Param(param) | Root::Behind(param) => {
+            adjoints.iter().any(|adjoint| adjoint.adjoint == param && adjoint.is_contended)
+        }
+        Root::Private(_) | Root::Shared(_) | Root::Global(_) | Root::Unknown => false,
     }
 }
 

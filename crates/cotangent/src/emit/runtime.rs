@@ -27,6 +27,8 @@ const PARAMETERS: &[(&str, usize, &Enumeration)] = &[
     ("cudaMemcpyFromSymbolAsync", 4, &COPY_KIND),
     ("cotangent::add_copied", 3, &COPY_KIND),
     ("cotangent::add_copied_rows", 6, &COPY_KIND),
+    ("cotangent::add_copied_at_once", 3, &COPY_KIND),
+    ("cotangent::add_copied_rows_at_once", 6, &COPY_KIND),
     ("cudaGetErrorName", 0, &ERROR),
     ("cudaGetErrorString", 0, &ERROR),
     ("cudaMemAdvise", 2, &MEMORY_ADVICE),

@@ -148,6 +148,8 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::require_slots", Class::Own),
     ("cotangent::add_copied", Class::Own),
     ("cotangent::add_copied_rows", Class::Own),
+    ("cotangent::add_copied_at_once", Class::Own),
+    ("cotangent::add_copied_rows_at_once", Class::Own),
     ("cotangent::clear", Class::Own),
     ("cotangent::clear_rows", Class::Own),
     ("cotangent::check_launch", Class::Own),

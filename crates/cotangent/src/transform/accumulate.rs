@@ -80,6 +80,8 @@ impl Ctx<'_> {
             (Sharing::UnknownMemory, _) => "other threads may add here too".into(),
             (Sharing::SomeThreads, Some(element)) => format!("threads may share {element}").into(),
             (Sharing::SomeThreads, None) => "threads may share this element".into(),
+            (Sharing::OtherStreams, Some(element)) => format!("other streams may add to {element} too").into(),
+            (Sharing::OtherStreams, None) => "other streams may add to this element too".into(),
         })
     }
 
@@ -163,8 +165,8 @@ mod tests {
         .expect("the text is well-formed");
         let [x, y, d_x, d_y] = [0, 1, 2, 3].map(LocalId);
         let adjoints = [
-            AdjointParam { adjoint: d_x, primal: x, is_shared: true },
-            AdjointParam { adjoint: d_y, primal: y, is_shared: false },
+            AdjointParam { adjoint: d_x, primal: x, is_shared: true, is_contended: false },
+            AdjointParam { adjoint: d_y, primal: y, is_shared: false, is_contended: false },
         ];
         accumulate(&mut module, FunctionId(0), &adjoints);
         assert_eq!(validate(&module), Ok(()));

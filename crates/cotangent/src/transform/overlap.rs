@@ -15,11 +15,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use super::locals::{NewLocals, declare, params_first, without_spans};
-use crate::analysis::{Base, Object, Objects, Step, carries_floats, effects, objects};
-use crate::ir::walk::{self, Node, NodeMut};
+use crate::analysis::{Base, Object, Objects, Step, carries_floats, effects, objects, reads_through};
+use crate::ir::walk::{self, NodeMut};
 use crate::ir::{
-    BinaryOp, Block, Expr, ExprKind, Function, FunctionId, Launch, LocalId, Module, Place, PlaceKind, Stmt, StmtKind,
-    Type,
+    BinaryOp, Block, Expr, ExprKind, Function, FunctionId, Launch, LocalId, Module, Place, PlaceKind, StmtKind, Type,
 };
 use crate::rules::{RuntimeClass, runtime_class};
 
@@ -183,30 +182,7 @@ struct Uses {
 
 impl Uses {
     fn of(module: &Module, kernel: FunctionId) -> Uses {
-        let function = &module.functions[kernel];
-        let inside = objects(module, function);
-        let mut read = BTreeSet::new();
-        let mut note = |reached: BTreeSet<Object>| {
-            for object in reached.into_iter().filter(|object| !object.path.is_empty()) {
-                let owner = match object.base {
-                    Base::Local(owner) => function.params.iter().position(|param| *param == owner),
-                    Base::Global(_) | Base::Unknown => None,
-                };
-                read.extend(owner);
-            }
-        };
-        let _ = walk::visit_block(&function.body, &mut |node| {
-            match node {
-                Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => note(inside.of_place(place)),
-                Node::Stmt(Stmt { kind: StmtKind::Call { args, .. }, .. }) => {
-                    args.iter().for_each(|arg| note(inside.reachable(arg)));
-                }
-                Node::Stmt(Stmt { kind: StmtKind::Atomic { place, .. }, .. }) => note(inside.of_place(place)),
-                Node::Expr(_) | Node::Stmt(_) | Node::Place(_) => {}
-            }
-            ControlFlow::<()>::Continue(())
-        });
-        Uses { written: effects(module, kernel).params, read }
+        Uses { written: effects(module, kernel).params, read: reads_through(module, kernel) }
     }
 
     /// Whether two parameters that are parts of one array may reach the same elements, or the same adjoints.

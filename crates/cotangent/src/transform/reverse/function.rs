@@ -53,6 +53,8 @@ pub(super) struct Ctx<'a> {
     pub(super) limit: Option<super::record::Limit>,
     /// Parameters by value whose adjoints other threads add to as well.
     pub(super) shared_values: BTreeSet<LocalId>,
+    /// Arrays whose adjoints several streams may add to at the same time.
+    pub(super) contended: BTreeSet<Object>,
     /// While an iteration is sliced, the shared arrays that what follows in it writes.
     pub(super) stored_later: BTreeSet<LocalId>,
 }

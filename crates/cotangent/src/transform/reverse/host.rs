@@ -22,6 +22,9 @@ use crate::source::Span;
 /// Arguments of a launch, by position, that are arrays to be copied as a whole; and their sizes.
 type Copied = Vec<(usize, Expr)>;
 
+/// What ends a stream.
+const STREAM_END: &str = "cudaStreamDestroy";
+
 impl Ctx<'_> {
     /// A call of the CUDA runtime.
     pub(super) fn runtime(&mut self, stmt: &Stmt, call: &str, args: &[Expr], into: Option<&Place>) -> Pair {
@@ -41,10 +44,12 @@ impl Ctx<'_> {
             }
             (RuntimeClass::Copy { bytes, kind, stream }, [to, from, ..]) => {
                 let (bytes, kind) = (args[bytes].clone(), args[kind].clone());
+                let is_contended = self.is_contended(&self.objects.targets(from));
                 let tail = [vec![bytes.clone(), kind], optional(args, stream)].concat();
                 match self.copied(to, from, stmt.span) {
                     Some((to, Some(from))) => {
-                        out.push(call_of("cotangent::add_copied", [vec![from, to], tail].concat()))
+                        let call = if is_contended { "cotangent::add_copied_at_once" } else { "cotangent::add_copied" };
+                        out.push(call_of(call, [vec![from, to], tail].concat()))
                     }
                     Some((to, None)) => {
                         let rest = [vec![to, bytes], optional(args, stream)].concat();
@@ -55,12 +60,18 @@ impl Ctx<'_> {
             }
             (RuntimeClass::CopyRows { stream }, [to, to_pitch, from, from_pitch, width, height, kind, ..]) => {
                 let (to_pitch, from_pitch) = (to_pitch.clone(), from_pitch.clone());
+                let is_contended = self.is_contended(&self.objects.targets(from));
                 let rows = vec![width.clone(), height.clone()];
                 match self.copied(to, from, stmt.span) {
                     Some((to, Some(from))) => {
                         let pointers = vec![from, from_pitch, to, to_pitch];
                         let rest = [pointers, rows, vec![kind.clone()], optional(args, stream)].concat();
-                        out.push(call_of("cotangent::add_copied_rows", rest));
+                        let call = if is_contended {
+                            "cotangent::add_copied_rows_at_once"
+                        } else {
+                            "cotangent::add_copied_rows"
+                        };
+                        out.push(call_of(call, rest));
                     }
                     Some((to, None)) => {
                         let rest = [vec![to, to_pitch], rows, optional(args, stream)].concat();
@@ -78,6 +89,10 @@ impl Ctx<'_> {
             (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
             (RuntimeClass::Create { destroy }, [target, ..]) => {
                 if let Some(handle) = address_of(target).filter(|handle| self.is_destroyed(handle)) {
+                    if destroy == STREAM_END {
+                        // It does not wait for what is still to be done.
+                        out.push(call_of("cudaStreamSynchronize", vec![Expr::load(handle.clone())]));
+                    }
                     out.push(call_of(destroy, vec![Expr::load(handle)]));
                 }
             }
@@ -174,9 +189,9 @@ impl Ctx<'_> {
         )
     }
 
-    fn is_created(&self, handle: &Place) -> bool {
+    pub(super) fn is_created(&self, handle: &Place) -> bool {
         let makes = |arg: &Expr| address_of(arg).is_some_and(|place| place.kind == handle.kind);
-        self.has_call(RuntimeClass::Create { destroy: "cudaStreamDestroy" }, &makes)
+        self.has_call(RuntimeClass::Create { destroy: STREAM_END }, &makes)
             || self.has_call(RuntimeClass::Create { destroy: "cudaEventDestroy" }, &makes)
     }
 
@@ -214,7 +229,9 @@ impl Ctx<'_> {
         Some(match copy.at_offset(to, from) {
             (to, Some(from)) => {
                 let rest = vec![from, to, copy.bytes.clone(), copy.kind.clone()];
-                call_of("cotangent::add_copied", [rest, stream].concat())
+                let is_contended = self.is_contended(&targets);
+                let call = if is_contended { "cotangent::add_copied_at_once" } else { "cotangent::add_copied" };
+                call_of(call, [rest, stream].concat())
             }
             (to, None) => call_of("cotangent::clear", [vec![to, copy.bytes.clone()], stream].concat()),
         })
@@ -316,6 +333,10 @@ impl Ctx<'_> {
         pair
     }
 
+    fn is_contended(&self, objects: &BTreeSet<Object>) -> bool {
+        objects.iter().any(|object| self.contended.contains(object))
+    }
+
     fn is_active_argument(&self, arg: &Expr) -> bool {
         if arg.ty.is_pointer() || uses_memory(self.module, &arg.ty) {
             return self.objects.reachable(arg).iter().any(|object| self.activity.is_active(object));
@@ -332,7 +353,10 @@ impl Ctx<'_> {
         wrt: &[LocalId],
         later: &BTreeSet<Object>,
     ) -> Result<(Derived, Copied), Vec<Diagnostic>> {
-        let derived = self.pullbacks.request_split(self.module, launch.kernel, wrt, &[])?;
+        let is_contended = |arg: &Expr| self.is_contended(&self.objects.reachable(arg));
+        let positions = params.iter().zip(&launch.args).filter(|(param, arg)| wrt.contains(param) && is_contended(arg));
+        let contended: Vec<LocalId> = positions.map(|(param, _)| *param).collect();
+        let derived = self.pullbacks.request_split(self.module, launch.kernel, [wrt, &[], &contended])?;
         let changes = |position: &&usize| {
             let reached = self.objects.reachable(&launch.args[**position]);
             reached
@@ -349,7 +373,7 @@ impl Ctx<'_> {
         if saved.is_empty() {
             return Ok((derived, copied));
         }
-        let derived = self.pullbacks.request_split(self.module, launch.kernel, wrt, &saved)?;
+        let derived = self.pullbacks.request_split(self.module, launch.kernel, [wrt, &saved, &contended])?;
         Ok((derived, copied))
     }
 

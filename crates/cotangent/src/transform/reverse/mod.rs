@@ -24,6 +24,7 @@ mod slots;
 mod snapshot;
 mod split;
 mod stable;
+mod streams;
 mod tape;
 mod warp;
 mod write;
@@ -75,7 +76,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let wrt = lifted.wrt.clone();
         let kind = match &request.form {
             Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
-            Form::Split { saved } => Kind::Split { wrt, saved: saved.clone() },
+            Form::Split { saved } => Kind::Split { wrt, saved: saved.clone(), contended: Vec::new() },
         };
         let derived = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
@@ -134,8 +135,9 @@ fn normal_form(module: &Module, mut function: Function, known: &mut Inlining) ->
 pub(super) enum Kind {
     /// The user asked for it, with respect to these parameters; the memory of some ends as it was before.
     Gradient { wrt: Vec<LocalId>, rolled_back: Vec<LocalId> },
-    /// The same in two functions; what these parameters lead to may change between them.
-    Split { wrt: Vec<LocalId>, saved: Vec<LocalId> },
+    /// The same in two functions; what the saved parameters lead to may change between them, and to the adjoints of the
+    /// contended ones kernels of other streams may add.
+    Split { wrt: Vec<LocalId>, saved: Vec<LocalId>, contended: Vec<LocalId> },
     /// A derivative calls it.
     Pullback(Pattern),
 }
@@ -183,8 +185,8 @@ pub(super) struct Pullbacks {
     /// Which adjoints are wider than what they are the adjoints of.
     widening: Widening,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
-    /// The split forms of kernels that host functions launch, by the parameters that are active and those that are saved.
-    launched: HashMap<(FunctionId, Vec<LocalId>, Vec<LocalId>), Derived>,
+    /// The split forms of kernels that host functions launch, by the parameters that are active, saved and contended.
+    launched: HashMap<(FunctionId, [Vec<LocalId>; 3]), Derived>,
     helpers: HashMap<Name, FunctionId>,
     /// Functions whose pullbacks cannot stand alone.
     unfit: HashSet<FunctionId>,
@@ -212,14 +214,14 @@ impl Pullbacks {
         &mut self,
         normal: &Module,
         kernel: FunctionId,
-        wrt: &[LocalId],
-        saved: &[LocalId],
+        [wrt, saved, contended]: [&[LocalId]; 3],
     ) -> Result<Derived, Vec<Diagnostic>> {
-        let key = (kernel, wrt.to_vec(), saved.to_vec());
+        let key = (kernel, [wrt, saved, contended].map(<[LocalId]>::to_vec));
         if let Some(known) = self.launched.get(&key) {
             return Ok(known.clone());
         }
-        let mut derived = self.derive(normal, kernel, &Kind::Split { wrt: wrt.to_vec(), saved: saved.to_vec() })?;
+        let [wrt, saved, contended] = key.1.clone();
+        let mut derived = self.derive(normal, kernel, &Kind::Split { wrt, saved, contended })?;
         if let (Some(augmented), Some(slots)) = (derived.augmented, derived.slots) {
             let params = normal.functions[kernel].params.len();
             derived.bytes = Some(launch::add_bytes(&mut self.output, augmented, params, slots));

@@ -45,7 +45,9 @@ impl Ctx<'_> {
         let shared = self.primal.locals.ids().filter(|local| self.primal.locals[*local].storage != Storage::Private);
         shared
             .filter_map(|primal| match self.shadows.local(primal)?.kind {
-                PlaceKind::Local(adjoint) => Some(AdjointParam { adjoint, primal, is_shared: true }),
+                PlaceKind::Local(adjoint) => {
+                    Some(AdjointParam { adjoint, primal, is_shared: true, is_contended: false })
+                }
                 PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
             })
             .collect()

@@ -100,7 +100,11 @@ pub(super) fn write(
         originals: HashMap::new(),
         rolled_back: BTreeSet::new(),
         limit: None,
+        contended: BTreeSet::new(),
     };
+    if ctx.is_host() {
+        ctx.contended = ctx.contended_arrays();
+    }
     if let Some(slots) = ctx.pullbacks.record_slots.filter(|_| ctx.is_kernel) {
         ctx.limit = Some(Limit::new(&mut ctx.function, &mut ctx.names, slots));
     }
@@ -227,7 +231,11 @@ impl Ctx<'_> {
                     position.is_some_and(|position| pattern.sharing[position] == Sharing::Shared)
                 }
             };
-            adjoints.push(AdjointParam { adjoint, primal: *param, is_shared });
+            let is_contended = match kind {
+                Kind::Split { contended, .. } => contended.contains(param),
+                Kind::Gradient { .. } | Kind::Pullback(_) => false,
+            };
+            adjoints.push(AdjointParam { adjoint, primal: *param, is_shared, is_contended });
             let adjoint_place = Place::local(adjoint, ty.clone());
             if variable.ty.is_pointer() {
                 self.twins.insert(adjoint, *param);
@@ -345,8 +353,10 @@ impl Ctx<'_> {
         if self.uses_record {
             forward.extend(self.limit.map(|limit| limit.tell(false)));
         }
+        let waits = self.last_waits();
         let reverse = [adjoints, before, joint, reverse].concat();
         let mut out = self.between(forward, reverse, sums);
+        out.extend(waits);
         out.extend(end);
         out
     }
@@ -398,7 +408,13 @@ fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -
     let mut positions = labels(module, primal, named);
     let word = match kind {
         Kind::Gradient { .. } => "grad",
-        Kind::Split { .. } => "reverse",
+        Kind::Split { contended, .. } => {
+            if !contended.is_empty() {
+                positions.push("streams".to_owned());
+                positions.extend(contended.iter().map(|param| label(module, primal, *param)));
+            }
+            "reverse"
+        }
         Kind::Pullback(pattern) => {
             let params = primal.params.iter().zip(&pattern.sharing);
             let shared = params.filter(|(_, sharing)| **sharing == Sharing::Shared);
