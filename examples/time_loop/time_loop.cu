@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
   begin(0, 0);
   double start = seconds();
   recorded(u, v, field, 0.2f, n, steps);
+  cudaDeviceSynchronize();
   const double plain = seconds() - start;
 
   auto of_recorded = cotangent::gradient(recorded, "u, v, field, rate");

@@ -7,7 +7,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Raised with every change of layout or meaning.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// The largest dynamic shared memory of a block.
 pub const MAX_DYNAMIC_SHARED: usize = 232_448;
@@ -46,6 +46,15 @@ impl Dim {
 pub struct Site {
     pub file: *const c_char,
     pub line: u32,
+}
+
+/// A copy, fill, allocation or release as it is asked for.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Request {
+    pub stream: *mut c_void,
+    pub asynchronous: u32,
+    pub site: Site,
 }
 
 /// What a barrier computes from its predicates.
@@ -113,16 +122,16 @@ pub struct Api {
     pub assert_failed: unsafe extern "C" fn(*const c_char, *const c_char, u32, *const c_char),
     pub trap: unsafe extern "C" fn(*const c_char, u32),
 
-    pub allocate: unsafe extern "C" fn(*mut *mut c_void, u64, u32, Site) -> i32,
-    pub release: unsafe extern "C" fn(*mut c_void, u32, Site) -> i32,
-    pub copy: unsafe extern "C" fn(*mut c_void, *const c_void, u64, u32, Site) -> i32,
-    pub copy_2d: unsafe extern "C" fn(*mut c_void, u64, *const c_void, u64, u64, u64, u32, Site) -> i32,
-    pub fill: unsafe extern "C" fn(*mut c_void, i32, u64, Site) -> i32,
+    pub allocate: unsafe extern "C" fn(*mut *mut c_void, u64, u32, Request) -> i32,
+    pub release: unsafe extern "C" fn(*mut c_void, u32, Request) -> i32,
+    pub copy: unsafe extern "C" fn(*mut c_void, u64, *const c_void, u64, u64, u64, u32, Request) -> i32,
+    pub fill: unsafe extern "C" fn(*mut c_void, u64, i32, u64, u64, Request) -> i32,
+    pub prefetch: unsafe extern "C" fn(*const c_void, u64, i32, Request) -> i32,
     pub symbol: unsafe extern "C" fn(*const c_void, u64, *const c_char, u32),
     pub pointer: unsafe extern "C" fn(*mut Pointer, *const c_void) -> i32,
     pub memory_info: unsafe extern "C" fn(*mut u64, *mut u64) -> i32,
 
-    pub stream_create: unsafe extern "C" fn(*mut *mut c_void) -> i32,
+    pub stream_create: unsafe extern "C" fn(*mut *mut c_void, u32) -> i32,
     pub stream_destroy: unsafe extern "C" fn(*mut c_void) -> i32,
     pub stream_synchronize: unsafe extern "C" fn(*mut c_void) -> i32,
     pub event_create: unsafe extern "C" fn(*mut *mut c_void) -> i32,
@@ -132,7 +141,7 @@ pub struct Api {
     pub event_elapsed: unsafe extern "C" fn(*mut f32, *mut c_void, *mut c_void) -> i32,
     pub device_synchronize: extern "C" fn() -> i32,
     pub stream_wait: unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32,
-    pub on_stream: extern "C" fn(*mut c_void),
+    pub host_function: unsafe extern "C" fn(*mut c_void, unsafe extern "C" fn(*mut c_void), *mut c_void) -> i32,
     pub function_shared_limit: extern "C" fn(*const c_void, i32) -> i32,
 
     pub peek_error: extern "C" fn() -> i32,
@@ -158,6 +167,7 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
     [
         offsets!("CotangentDim", Dim, x, y, z),
         offsets!("CotangentSite", Site, file, line),
+        offsets!("CotangentRequest", Request, stream, asynchronous, site),
         offsets!(
             "CotangentLaunch",
             Launch,
@@ -189,8 +199,8 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             allocate,
             release,
             copy,
-            copy_2d,
             fill,
+            prefetch,
             symbol,
             pointer,
             memory_info,
@@ -204,7 +214,7 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             event_elapsed,
             device_synchronize,
             stream_wait,
-            on_stream,
+            host_function,
             function_shared_limit,
             peek_error,
             take_error,

@@ -13,14 +13,14 @@ use std::sync::{Mutex, MutexGuard};
 use crate::abi::{Dim, Launch, MAX_DYNAMIC_SHARED, Memory, Site};
 use crate::block::{Block, fail};
 use crate::check::{
-    Access, AccessKind, Actor, Checker, Code, Copy, Event, Options, SharedMemory, Side, Site as CheckSite, Space,
-    Symbolizer, Verdict, render,
+    Access, AccessKind, Actor, Checker, Code, Copy, DEFAULT_STREAM, Event, Options, SharedMemory, Side,
+    Site as CheckSite, Space, Symbolizer, Verdict, render,
 };
 use crate::failure::{Failure, Place, file_name};
 use crate::launch::running_block;
 use crate::program::Program;
 use crate::runtime::{dynamic_shared, runtime};
-use crate::{arena, report};
+use crate::{arena, event, report};
 
 /// What an uninitialised byte of shared memory looks like: no number, or minus one.
 const POISON: u8 = 0xff;
@@ -187,7 +187,7 @@ impl LaunchChecks {
         let site = checks.site(launch.site);
         let extents = |dim: Dim| [dim.x, dim.y, dim.z];
         let (grid, block) = (extents(launch.grid), extents(launch.block));
-        let stream = launch.stream as usize;
+        let stream = event::stream_id(launch.stream).unwrap_or(DEFAULT_STREAM);
         checks.checker.begin_launch_in(stream, &kernel_name(launch.function), grid, block, site);
         Some(LaunchChecks { guard })
     }

@@ -13,11 +13,14 @@ impl CudaError {
     pub const INVALID_VALUE: CudaError = CudaError(1);
     pub const MEMORY_ALLOCATION: CudaError = CudaError(2);
     pub const INVALID_CONFIGURATION: CudaError = CudaError(9);
+    pub const INVALID_PITCH: CudaError = CudaError(12);
     pub const INVALID_MEMCPY_DIRECTION: CudaError = CudaError(21);
+    pub const INVALID_DEVICE: CudaError = CudaError(101);
     pub const INVALID_RESOURCE_HANDLE: CudaError = CudaError(400);
     pub const ILLEGAL_ADDRESS: CudaError = CudaError(700);
     pub const ASSERT: CudaError = CudaError(710);
     pub const LAUNCH_FAILURE: CudaError = CudaError(719);
+    pub const NOT_PERMITTED: CudaError = CudaError(800);
 
     /// `Ok` for success, so that callers can use `?`.
     pub(crate) fn result(self) -> Result<(), CudaError> {
@@ -61,6 +64,15 @@ static STICKY: AtomicI32 = AtomicI32::new(0);
 
 thread_local! {
     static LAST: Cell<i32> = const { Cell::new(0) };
+    /// Whether a function runs on this thread that a stream has called.
+    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a function that a stream calls, and that may not call the runtime.
+pub(crate) fn without_runtime(body: impl FnOnce()) {
+    IN_HOST_FUNCTION.set(true);
+    body();
+    IN_HOST_FUNCTION.set(false);
 }
 
 /// Remembers `error` as the calling thread's last one, and returns what the API call returns.
@@ -83,6 +95,9 @@ pub(crate) fn sticky() -> CudaError {
 
 /// Runs the body of an API call unless the context is lost, and records its error.
 pub(crate) fn guarded(body: impl FnOnce() -> Result<(), CudaError>) -> i32 {
+    if IN_HOST_FUNCTION.get() {
+        return record(CudaError::NOT_PERMITTED);
+    }
     record(sticky().result().and_then(|()| body()).err().unwrap_or(CudaError::SUCCESS))
 }
 

@@ -3,12 +3,13 @@
 //! Work is done when it is submitted, so a stream is only a name that has to be valid, and an event
 //! is the time at which it was recorded.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use crate::check::{DEFAULT_STREAM, StreamId};
 use crate::checks;
 use crate::error::{self, CudaError};
 
@@ -25,8 +26,19 @@ struct Handles {
     all: Option<HashMap<usize, Handle>>,
 }
 
-/// Handles 0, 1 and 2 are the default, legacy and per-thread streams; ours start above.
+/// Names that need not be created: the default stream under two names, and the default stream of each host thread.
+const NULL_STREAM: usize = 0;
+const LEGACY_STREAM: usize = 1;
+const PER_THREAD_STREAM: usize = 2;
+
+/// Ours start above.
 const FIRST_HANDLE: usize = 16;
+
+/// The streams of host threads have names from here downwards.
+const LAST_PER_THREAD: StreamId = StreamId::MAX - 1;
+
+/// `cudaStreamNonBlocking`.
+const NON_BLOCKING: u32 = 1;
 
 static HANDLES: Mutex<Handles> = Mutex::new(Handles { next: FIRST_HANDLE, all: None });
 
@@ -50,11 +62,22 @@ fn create(result: *mut *mut c_void, handle: Handle) -> i32 {
     })
 }
 
-/// Whether the program may use this stream.
-pub(crate) fn stream_exists(stream: *mut c_void) -> Result<(), CudaError> {
-    let known = (stream as usize) < FIRST_HANDLE
-        || with_handles(|all| matches!(all.get(&(stream as usize)), Some(Handle::Stream)));
-    if known { Ok(()) } else { Err(CudaError::INVALID_RESOURCE_HANDLE) }
+thread_local! {
+    /// The name of this thread's own default stream.
+    static PER_THREAD: StreamId = {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        LAST_PER_THREAD - THREADS.fetch_add(1, Ordering::Relaxed)
+    };
+}
+
+/// The one name of a stream that the program may use.
+pub(crate) fn stream_id(stream: *mut c_void) -> Result<StreamId, CudaError> {
+    match stream as usize {
+        NULL_STREAM | LEGACY_STREAM => Ok(DEFAULT_STREAM),
+        PER_THREAD_STREAM => Ok(PER_THREAD.with(|name| *name)),
+        own if with_handles(|all| matches!(all.get(&own), Some(Handle::Stream))) => Ok(own),
+        _ => Err(CudaError::INVALID_RESOURCE_HANDLE),
+    }
 }
 
 fn event_time(event: *mut c_void) -> Result<Option<Instant>, CudaError> {
@@ -64,23 +87,34 @@ fn event_time(event: *mut c_void) -> Result<Option<Instant>, CudaError> {
     })
 }
 
-pub(crate) unsafe extern "C" fn stream_create(stream: *mut *mut c_void) -> i32 {
-    checks::with(|checks| checks.order().stream_created());
-    create(stream, Handle::Stream)
+/// # Safety
+/// The handles and pointers that functions of this file are given are the user's, and valid as CUDA requires.
+pub(crate) unsafe extern "C" fn stream_create(stream: *mut *mut c_void, flags: u32) -> i32 {
+    let code = create(stream, Handle::Stream);
+    if code == 0 && flags & NON_BLOCKING != 0 {
+        // SAFETY: just written.
+        let id = unsafe { *stream } as usize;
+        checks::with(|checks| checks.order().non_blocking_stream_created(id));
+    }
+    code
 }
 
 pub(crate) unsafe extern "C" fn stream_destroy(stream: *mut c_void) -> i32 {
     error::guarded(|| {
-        stream_exists(stream)?;
-        with_handles(|all| all.remove(&(stream as usize)));
+        let id = stream_id(stream)?;
+        if (stream as usize) < FIRST_HANDLE {
+            return Err(CudaError::INVALID_RESOURCE_HANDLE);
+        }
+        with_handles(|all| all.remove(&id));
+        checks::with(|checks| checks.order().stream_destroyed(id));
         Ok(())
     })
 }
 
 pub(crate) unsafe extern "C" fn stream_synchronize(stream: *mut c_void) -> i32 {
     error::guarded(|| {
-        stream_exists(stream)?;
-        checks::with(|checks| checks.order().stream_synchronized(stream as usize));
+        let id = stream_id(stream)?;
+        checks::with(|checks| checks.order().stream_synchronized(id));
         Ok(())
     })
 }
@@ -88,29 +122,30 @@ pub(crate) unsafe extern "C" fn stream_synchronize(stream: *mut c_void) -> i32 {
 /// What comes next in the stream waits for the event.
 pub(crate) unsafe extern "C" fn stream_wait(stream: *mut c_void, event: *mut c_void) -> i32 {
     error::guarded(|| {
-        stream_exists(stream)?;
+        let id = stream_id(stream)?;
         event_time(event)?;
-        checks::with(|checks| checks.order().stream_waits(stream as usize, event as usize));
+        checks::with(|checks| checks.order().stream_waits(id, event as usize));
         Ok(())
     })
 }
 
-thread_local! {
-    /// The stream of the next copy or fill, if it is an asynchronous one.
-    static NEXT_STREAM: Cell<Option<usize>> = const { Cell::new(None) };
-}
-
-/// The next copy or fill is asked for in this stream, and the host does not wait for it.
-pub(crate) extern "C" fn on_stream(stream: *mut c_void) {
-    NEXT_STREAM.set(Some(stream as usize));
-}
-
-/// The stream of the copy or fill that begins, and whether the host waits for it.
-pub(crate) fn take_stream() -> (usize, bool) {
-    match NEXT_STREAM.take() {
-        Some(stream) => (stream, false),
-        None => (0, true),
-    }
+/// The stream calls a function of the host's, when all is done that it was asked for before. The function may not call the
+/// runtime.
+pub(crate) unsafe extern "C" fn host_function(
+    stream: *mut c_void,
+    function: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+) -> i32 {
+    error::guarded(|| {
+        let id = stream_id(stream)?;
+        checks::with(|checks| checks.order().begin_host_function(id));
+        error::without_runtime(|| {
+            // SAFETY: the user's own function and its argument.
+            unsafe { function(data) };
+        });
+        checks::with(|checks| checks.order().end_host_function());
+        Ok(())
+    })
 }
 
 pub(crate) unsafe extern "C" fn event_create(event: *mut *mut c_void) -> i32 {
@@ -128,9 +163,9 @@ pub(crate) unsafe extern "C" fn event_destroy(event: *mut c_void) -> i32 {
 pub(crate) unsafe extern "C" fn event_record(event: *mut c_void, stream: *mut c_void) -> i32 {
     error::guarded(|| {
         event_time(event)?;
-        stream_exists(stream)?;
+        let id = stream_id(stream)?;
         with_handles(|all| all.insert(event as usize, Handle::Event(Some(Instant::now()))));
-        checks::with(|checks| checks.order().event_recorded(event as usize, stream as usize));
+        checks::with(|checks| checks.order().event_recorded(event as usize, id));
         Ok(())
     })
 }

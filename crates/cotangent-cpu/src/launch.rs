@@ -60,7 +60,7 @@ fn validate(launch: &Launch) -> Result<(), CudaError> {
     if !grid_fits || !block_fits {
         return Err(CudaError::INVALID_CONFIGURATION);
     }
-    event::stream_exists(launch.stream)?;
+    event::stream_id(launch.stream)?;
     if launch.shared_bytes > shared_limit(launch.function) as u64 {
         return Err(CudaError::INVALID_VALUE);
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Mutex;
 
-use crate::abi::{Memory, Pointer, SPACE_CONSTANT, SPACE_MANAGED, Site};
+use crate::abi::{Memory, Pointer, Request, SPACE_CONSTANT, SPACE_MANAGED, Site};
 use crate::check::Space;
 use crate::error::{self, CudaError};
 use crate::runtime::runtime;
@@ -97,8 +97,9 @@ fn give_back(address: *mut u8, bytes: usize) {
 /// # Safety
 /// `pointer` is null or points to a pointer. The same goes for the pointers given to the other
 /// functions of this file: they are the user's, and are valid as CUDA requires.
-pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, memory: u32, site: Site) -> i32 {
+pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, memory: u32, request: Request) -> i32 {
     error::guarded(|| {
+        let stream = event::stream_id(request.stream)?;
         let memory = Memory::from_raw(memory).ok_or(CudaError::INVALID_VALUE)?;
         if pointer.is_null() {
             return Err(CudaError::INVALID_VALUE);
@@ -110,7 +111,14 @@ pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, 
             return Ok(());
         }
         let address = obtain(bytes).ok_or(CudaError::MEMORY_ALLOCATION)?;
-        checks::with(|checks| checks.allocated(address as usize, bytes, memory, site));
+        checks::with(|checks| {
+            checks.allocated(address as usize, bytes, memory, request.site);
+            if request.asynchronous != 0 {
+                // Other streams may use it only behind the allocation.
+                checks.order().begin_transfer(stream);
+                let _ = checks.transfer(address as usize, bytes, true, true, request.site);
+            }
+        });
         with_allocations(|all| all.insert(address as usize, Allocation { bytes, memory, variable: false }));
         // SAFETY: checked above.
         unsafe { *pointer = address.cast() };
@@ -118,8 +126,9 @@ pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, 
     })
 }
 
-pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, site: Site) -> i32 {
+pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, request: Request) -> i32 {
     error::guarded(|| {
+        let stream = event::stream_id(request.stream)?;
         if pointer.is_null() {
             return Ok(());
         }
@@ -131,22 +140,31 @@ pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, site:
             all.remove(&(pointer as usize));
             Some(bytes)
         });
-        // Freeing waits for the device.
-        checks::with(|checks| checks.order().device_synchronized());
-        // A checked run says more about a pointer that cannot be freed.
-        checks::with(|checks| checks.free(pointer as usize, site));
+        checks::with(|checks| {
+            match (request.asynchronous != 0, bytes) {
+                // Freeing in a stream waits for that stream only.
+                (true, Some(bytes)) => {
+                    checks.order().begin_transfer(stream);
+                    let _ = checks.transfer(pointer as usize, bytes, true, true, request.site);
+                }
+                (true, None) => {}
+                (false, _) => checks.order().device_synchronized(),
+            }
+            // A checked run says more about a pointer that cannot be freed.
+            checks.free(pointer as usize, request.site);
+        });
         give_back(pointer.cast(), bytes.ok_or(CudaError::INVALID_VALUE)?);
         Ok(())
     })
 }
 
-/// Whether `bytes` at `address` may be the device side (or the host side) of a copy.
-fn side((address, bytes): (*const c_void, usize), device: bool) -> Result<(), CudaError> {
-    match find(address as usize) {
+/// Whether rows may be the device side (or the host side) of a copy.
+fn side(rows: Rows, device: bool) -> Result<(), CudaError> {
+    match find(rows.start) {
         None if device => Err(CudaError::INVALID_VALUE),
         None => Ok(()),
         Some((base, allocation)) => {
-            let fits = address as usize - base + bytes <= allocation.bytes;
+            let fits = rows.start - base + rows.extent() <= allocation.bytes;
             let right_side = match allocation.memory {
                 Memory::Device => device,
                 Memory::Pinned => !device,
@@ -157,62 +175,70 @@ fn side((address, bytes): (*const c_void, usize), device: bool) -> Result<(), Cu
     }
 }
 
-/// A copy that is not asynchronous: the host goes on when the default stream has come so far.
-fn host_waits(is_waited_for: bool) {
-    if is_waited_for {
-        checks::with(|checks| checks.order().stream_synchronized(0));
+/// Rows of equal length, as copies and fills touch them.
+#[derive(Clone, Copy)]
+struct Rows {
+    start: usize,
+    pitch: usize,
+    width: usize,
+    height: usize,
+}
+
+impl Rows {
+    fn new(start: *const c_void, pitch: u64, width: u64, height: u64) -> Result<Rows, CudaError> {
+        if width > pitch && height > 1 {
+            return Err(CudaError::INVALID_PITCH);
+        }
+        let number = |value: u64| usize::try_from(value).map_err(|_| CudaError::INVALID_VALUE);
+        let rows =
+            Rows { start: start as usize, pitch: number(pitch)?, width: number(width)?, height: number(height)? };
+        let extent = rows.pitch.checked_mul(rows.height).and_then(|bytes| bytes.checked_add(rows.width));
+        extent.map(|_| rows).ok_or(CudaError::INVALID_VALUE)
+    }
+
+    /// From the first byte to the last.
+    fn extent(self) -> usize {
+        self.pitch * (self.height - 1) + self.width
+    }
+
+    fn row(self, index: usize) -> usize {
+        self.start + index * self.pitch
+    }
+
+    /// Tells the checks of all bytes; rows without a gap between them are one.
+    fn transfer(self, is_device: bool, writes: bool, site: Site) -> Result<(), CudaError> {
+        let (count, bytes) = if self.pitch == self.width { (1, self.extent()) } else { (self.height, self.width) };
+        let allowed = checks::with(|checks| {
+            (0..count).all(|index| checks.transfer(self.row(index), bytes, is_device, writes, site))
+        });
+        if allowed == Some(false) { Err(CudaError::INVALID_VALUE) } else { Ok(()) }
     }
 }
 
-/// Checks both ends of a copy, each with its extent in bytes, against the copy's kind.
-fn check_copy(
-    to: (*const c_void, usize),
-    from: (*const c_void, usize),
-    kind: u32,
-    site: Site,
-) -> Result<(), CudaError> {
-    let is_device = |address: *const c_void| {
-        matches!(find(address as usize), Some((_, Allocation { memory: Memory::Device | Memory::Managed, .. })))
+/// Checks both ends of a copy against its kind. Returns whether they are on the device.
+fn check_copy(to: Rows, from: Rows, kind: u32, site: Site) -> Result<(bool, bool), CudaError> {
+    let is_device = |address: usize| {
+        matches!(find(address), Some((_, Allocation { memory: Memory::Device | Memory::Managed, .. })))
     };
     let (to_device, from_device) = match kind {
         kind::HOST_TO_HOST => (false, false),
         kind::HOST_TO_DEVICE => (true, false),
         kind::DEVICE_TO_HOST => (false, true),
         kind::DEVICE_TO_DEVICE => (true, true),
-        kind::DEFAULT => (is_device(to.0), is_device(from.0)),
+        kind::DEFAULT => (is_device(to.start), is_device(from.start)),
         _ => return Err(CudaError::INVALID_MEMCPY_DIRECTION),
     };
-    if to.0.is_null() || from.0.is_null() {
+    if to.start == 0 || from.start == 0 {
         return Err(CudaError::INVALID_VALUE);
     }
-    let allowed = checks::with(|checks| {
-        checks.transfer(from.0 as usize, from.1, from_device, false, site)
-            && checks.transfer(to.0 as usize, to.1, to_device, true, site)
-    });
-    if allowed == Some(false) {
-        return Err(CudaError::INVALID_VALUE);
-    }
+    from.transfer(from_device, false, site)?;
+    to.transfer(to_device, true, site)?;
     side(to, to_device)?;
-    side(from, from_device)
+    side(from, from_device)?;
+    Ok((to_device, from_device))
 }
 
-pub(crate) unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, bytes: u64, kind: u32, site: Site) -> i32 {
-    error::guarded(|| {
-        let bytes = usize::try_from(bytes).map_err(|_| CudaError::INVALID_VALUE)?;
-        let (stream, is_waited_for) = event::take_stream();
-        if bytes == 0 {
-            return Ok(());
-        }
-        checks::with(|checks| checks.order().begin_transfer(stream));
-        check_copy((to, bytes), (from, bytes), kind, site)?;
-        host_waits(is_waited_for);
-        // SAFETY: both sides were checked as far as the runtime knows them; overlap is allowed.
-        unsafe { std::ptr::copy(from.cast::<u8>(), to.cast::<u8>(), bytes) };
-        Ok(())
-    })
-}
-
-pub(crate) unsafe extern "C" fn copy_2d(
+pub(crate) unsafe extern "C" fn copy(
     to: *mut c_void,
     to_pitch: u64,
     from: *const c_void,
@@ -220,47 +246,74 @@ pub(crate) unsafe extern "C" fn copy_2d(
     width: u64,
     height: u64,
     kind: u32,
-    site: Site,
+    request: Request,
 ) -> i32 {
     error::guarded(|| {
-        let (stream, is_waited_for) = event::take_stream();
+        let stream = event::stream_id(request.stream)?;
         if width > to_pitch || width > from_pitch {
-            return Err(CudaError(12));
+            return Err(CudaError::INVALID_PITCH);
         }
+        let (to, from) = (Rows::new(to, to_pitch, width, height)?, Rows::new(from, from_pitch, width, height)?);
         if width == 0 || height == 0 {
             return Ok(());
         }
-        let extent = |pitch: u64| (pitch * (height - 1) + width) as usize;
         checks::with(|checks| checks.order().begin_transfer(stream));
-        check_copy((to, extent(to_pitch)), (from, extent(from_pitch)), kind, site)?;
-        host_waits(is_waited_for);
-        for row in 0..height as usize {
-            // SAFETY: as in `copy`.
-            unsafe {
-                let from = from.cast::<u8>().add(row * from_pitch as usize);
-                std::ptr::copy(from, to.cast::<u8>().add(row * to_pitch as usize), width as usize);
-            }
+        let sides = check_copy(to, from, kind, request.site)?;
+        // A copy from device to device is not waited for in any case.
+        if request.asynchronous == 0 && sides != (true, true) {
+            checks::with(|checks| checks.order().stream_synchronized(stream));
+        }
+        for row in 0..to.height {
+            // SAFETY: both sides were checked as far as the runtime knows them; overlap is allowed.
+            unsafe { std::ptr::copy(from.row(row) as *const u8, to.row(row) as *mut u8, to.width) };
         }
         Ok(())
     })
 }
 
-pub(crate) unsafe extern "C" fn fill(to: *mut c_void, value: i32, bytes: u64, site: Site) -> i32 {
+pub(crate) unsafe extern "C" fn fill(
+    to: *mut c_void,
+    pitch: u64,
+    value: i32,
+    width: u64,
+    height: u64,
+    request: Request,
+) -> i32 {
     error::guarded(|| {
-        // A fill of device memory is not waited for in any case.
-        let (stream, _) = event::take_stream();
-        if bytes == 0 {
+        let stream = event::stream_id(request.stream)?;
+        let to = Rows::new(to, pitch, width, height)?;
+        if width == 0 || height == 0 {
             return Ok(());
         }
         checks::with(|checks| checks.order().begin_transfer(stream));
-        let allowed = checks::with(|checks| checks.transfer(to as usize, bytes as usize, true, true, site));
-        if allowed == Some(false) {
-            return Err(CudaError::INVALID_VALUE);
+        to.transfer(true, true, request.site)?;
+        side(to, true)?;
+        // A fill is waited for only where the host can see it.
+        let is_managed = matches!(find(to.start), Some((_, Allocation { memory: Memory::Managed, .. })));
+        if request.asynchronous == 0 && is_managed {
+            checks::with(|checks| checks.order().stream_synchronized(stream));
         }
-        side((to, bytes as usize), true)?;
-        // SAFETY: inside an allocation, as just checked.
-        unsafe { std::ptr::write_bytes(to.cast::<u8>(), value as u8, bytes as usize) };
+        for row in 0..to.height {
+            // SAFETY: inside an allocation, as just checked.
+            unsafe { std::ptr::write_bytes(to.row(row) as *mut u8, value as u8, to.width) };
+        }
         Ok(())
+    })
+}
+
+/// Moves managed memory nearer to a device, or to the host (-1): all of it is equally near here. Nothing is read or
+/// written, so there is nothing to race with.
+pub(crate) unsafe extern "C" fn prefetch(pointer: *const c_void, bytes: u64, device: i32, request: Request) -> i32 {
+    error::guarded(|| {
+        let stream = event::stream_id(request.stream)?;
+        if !(-1..=0).contains(&device) {
+            return Err(CudaError::INVALID_DEVICE);
+        }
+        let known = find(pointer as usize).filter(|(_, allocation)| allocation.memory == Memory::Managed);
+        let (base, allocation) = known.ok_or(CudaError::INVALID_VALUE)?;
+        let fits = bytes > 0 && bytes <= (allocation.bytes - (pointer as usize - base)) as u64;
+        checks::with(|checks| checks.order().begin_transfer(stream));
+        if fits { Ok(()) } else { Err(CudaError::INVALID_VALUE) }
     })
 }
 

@@ -15,6 +15,8 @@
 //!
 //! The child is this same executable, told by a variable in its environment.
 
+mod streams;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,7 +43,7 @@ fn main() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
         .collect();
     programs.sort();
-    let trials = programs.into_iter().flat_map(trials_of).collect();
+    let trials = programs.into_iter().flat_map(trials_of).chain(streams::trials()).collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -127,7 +129,7 @@ fn test_program(path: &Path, corrected: bool) -> Result<(), String> {
 fn compile(source: &Path, program: &Path, check: bool, corrected: bool) -> Result<(), String> {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
     let mut command = Command::new("clang++-19");
-    command.args(["-std=c++17", "-O1", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra", "-Werror"]);
+    command.args(["-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra", "-Werror"]);
     command.args(
         [include.join("cpu"), include.join("common"), include.clone()]
             .iter()
@@ -150,7 +152,7 @@ fn compile(source: &Path, program: &Path, check: bool, corrected: bool) -> Resul
 /// Instrumentation without the sanitizer's own runtime: the callbacks are in support.cpp.
 const CHECK_FLAGS: [&str; 7] = [
     "-gline-tables-only",
-    "-fsanitize=thread",
+    "-fsanitize=thread,alignment",
     "-fno-sanitize-link-runtime",
     "-mllvm",
     "-tsan-instrument-func-entry-exit=0",

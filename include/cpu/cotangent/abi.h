@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COTANGENT_ABI_VERSION 2u
+#define COTANGENT_ABI_VERSION 3u
 
 // The largest dynamic shared memory of a block, in bytes (that of compute capability 9.0).
 #define COTANGENT_MAX_DYNAMIC_SHARED 232448
@@ -29,6 +29,14 @@ struct CotangentDim {
 struct CotangentSite {
   const char* file;
   uint32_t line;
+};
+
+// A copy, fill, allocation or release as it is asked for: in which stream, whether the host goes on without it, and where
+// in the source.
+struct CotangentRequest {
+  void* stream;
+  uint32_t asynchronous;
+  CotangentSite site;
 };
 
 // What a barrier computes from the predicates of the threads that arrive at it.
@@ -125,18 +133,19 @@ struct CotangentApi {
   // Ends the launch; for `__trap()`. Returns on the host.
   void (*trap)(const char* file, uint32_t line);
 
-  int32_t (*allocate)(void** pointer, uint64_t bytes, uint32_t memory, CotangentSite site);
-  int32_t (*release)(void* pointer, uint32_t memory, CotangentSite site);
-  int32_t (*copy)(void* to, const void* from, uint64_t bytes, uint32_t kind, CotangentSite site);
-  int32_t (*copy_2d)(void* to, uint64_t to_pitch, const void* from, uint64_t from_pitch,
-                     uint64_t width, uint64_t height, uint32_t kind, CotangentSite site);
-  int32_t (*fill)(void* to, int32_t value, uint64_t bytes, CotangentSite site);
+  int32_t (*allocate)(void** pointer, uint64_t bytes, uint32_t memory, CotangentRequest request);
+  int32_t (*release)(void* pointer, uint32_t memory, CotangentRequest request);
+  // Rows of `width` bytes; a plain copy or fill is one row.
+  int32_t (*copy)(void* to, uint64_t to_pitch, const void* from, uint64_t from_pitch, uint64_t width, uint64_t height,
+                  uint32_t kind, CotangentRequest request);
+  int32_t (*fill)(void* to, uint64_t pitch, int32_t value, uint64_t width, uint64_t height, CotangentRequest request);
+  int32_t (*prefetch)(const void* pointer, uint64_t bytes, int32_t device, CotangentRequest request);
   // A `__device__`, `__constant__` or `__managed__` variable; telling it twice changes nothing.
   void (*symbol)(const void* address, uint64_t bytes, const char* name, uint32_t space);
   int32_t (*pointer)(CotangentPointer* result, const void* pointer);
   int32_t (*memory_info)(uint64_t* free_bytes, uint64_t* total_bytes);
 
-  int32_t (*stream_create)(void** stream);
+  int32_t (*stream_create)(void** stream, uint32_t flags);
   int32_t (*stream_destroy)(void* stream);
   int32_t (*stream_synchronize)(void* stream);
   int32_t (*event_create)(void** event);
@@ -146,8 +155,8 @@ struct CotangentApi {
   int32_t (*event_elapsed)(float* milliseconds, void* start, void* stop);
   int32_t (*device_synchronize)();
   int32_t (*stream_wait)(void* stream, void* event);
-  // The next copy or fill of this thread is asked for in this stream, and the host does not wait for it.
-  void (*on_stream)(void* stream);
+  // The stream calls a function of the host's when it has come so far.
+  int32_t (*host_function)(void* stream, void (*function)(void*), void* data);
   int32_t (*function_shared_limit)(const void* function, int32_t bytes);
 
   // The last error of the calling host thread; `take` resets it unless it is sticky.

@@ -36,7 +36,7 @@ COTANGENT_UNCHECKED int submit(const Configuration& configuration, Closure& clos
   launch.grid = {configuration.grid.x, configuration.grid.y, configuration.grid.z};
   launch.block = {configuration.block.x, configuration.block.y, configuration.block.z};
   launch.shared_bytes = configuration.shared;
-  launch.stream = configuration.stream;
+  launch.stream = stream_of(configuration.stream);
   launch.function = function;
   launch.closure = &closure;
   launch.enter_block = enter_block;

@@ -4,18 +4,20 @@
 #include "cotangent/runtime_memory.hpp"
 
 // Streams and events.
-inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  return ::cotangent::error(::cotangent::api->stream_create(reinterpret_cast<void**>(stream)));
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return ::cotangent::error(::cotangent::api->stream_create(reinterpret_cast<void**>(stream), flags));
 }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int) { return cudaStreamCreate(stream); }
-inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int, int) {
-  return cudaStreamCreate(stream);
+inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return ::cotangent::error(::cotangent::api->stream_destroy(stream));
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return ::cotangent::error(::cotangent::api->stream_synchronize(stream));
+  return ::cotangent::error(::cotangent::api->stream_synchronize(::cotangent::stream_of(stream)));
 }
 inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 
@@ -28,7 +30,7 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return ::cotangent::error(::cotangent::api->event_destroy(event));
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0) {
-  return ::cotangent::error(::cotangent::api->event_record(event, stream));
+  return ::cotangent::error(::cotangent::api->event_record(event, ::cotangent::stream_of(stream)));
 }
 inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = 0, unsigned int = 0) {
   return cudaEventRecord(event, stream);
@@ -41,18 +43,23 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, 
   return ::cotangent::error(::cotangent::api->event_elapsed(milliseconds, start, end));
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int = 0) {
-  return ::cotangent::error(::cotangent::api->stream_wait(stream, event));
+  return ::cotangent::error(::cotangent::api->stream_wait(::cotangent::stream_of(stream), event));
 }
 inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data) {
-  const cudaError_t known = cudaStreamSynchronize(stream);
-  if (known == cudaSuccess) function(user_data);
-  return known;
+  return ::cotangent::error(::cotangent::api->host_function(::cotangent::stream_of(stream), function, user_data));
 }
 inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user_data,
                                          unsigned int) {
-  const cudaError_t known = cudaStreamSynchronize(stream);
-  if (known == cudaSuccess) callback(stream, cudaSuccess, user_data);
-  return known;
+  struct Call {
+    cudaStream_t stream;
+    cudaStreamCallback_t callback;
+    void* user_data;
+  } call{stream, callback, user_data};
+  const cudaHostFn_t function = [](void* data) {
+    const Call& call = *static_cast<const Call*>(data);
+    call.callback(call.stream, cudaSuccess, call.user_data);
+  };
+  return cudaLaunchHostFunc(stream, function, &call);
 }
 
 // Errors.
@@ -76,7 +83,10 @@ inline cudaError_t cudaSetDevice(int device) {
 inline cudaError_t cudaSetDeviceFlags(unsigned int) { return cudaSuccess; }
 inline cudaError_t cudaDeviceSynchronize() { return ::cotangent::error(::cotangent::api->device_synchronize()); }
 inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
-inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
+inline cudaError_t cudaDeviceReset() {
+  cudaDeviceSynchronize();
+  return cudaSuccess;
+}
 
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device != 0) return ::cotangent::error(::cotangent::api->set_error(cudaErrorInvalidDevice));

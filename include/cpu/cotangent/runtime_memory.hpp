@@ -9,9 +9,23 @@ namespace cotangent {
 
 inline cudaError_t error(int32_t code) { return static_cast<cudaError_t>(code); }
 
+// What the host waits for, in the default stream.
+inline CotangentRequest waited_for(CotangentSite site) { return {stream_of(nullptr), 0, site}; }
+
+// What the host does not wait for.
+inline CotangentRequest on_stream(cudaStream_t stream, CotangentSite site) { return {stream_of(stream), 1, site}; }
+
 template <class T>
-cudaError_t allocate(T** pointer, size_t size, CotangentMemory memory, CotangentSite site) {
-  return error(api->allocate(reinterpret_cast<void**>(pointer), size, memory, site));
+cudaError_t allocate(T** pointer, size_t size, CotangentMemory memory, CotangentRequest request) {
+  return error(api->allocate(reinterpret_cast<void**>(pointer), size, memory, request));
+}
+
+inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind kind, CotangentRequest request) {
+  return error(api->copy(to, size, from, size, size, 1, kind, request));
+}
+
+inline cudaError_t fill(void* to, size_t pitch, int byte, size_t width, size_t height, CotangentRequest request) {
+  return error(api->fill(to, pitch, byte, width, height, request));
 }
 
 // Bytes between two rows of pitched memory: a multiple of this.
@@ -21,40 +35,41 @@ constexpr size_t pitch_alignment = 512;
 
 template <class T>
 cudaError_t cudaMalloc(T** pointer, size_t size, CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_DEVICE, site);
+  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_DEVICE, ::cotangent::waited_for(site));
 }
 template <class T>
 cudaError_t cudaMallocManaged(T** pointer, size_t size, unsigned int = cudaMemAttachGlobal,
                               CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_MANAGED, site);
+  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_MANAGED, ::cotangent::waited_for(site));
 }
 template <class T>
 cudaError_t cudaMallocHost(T** pointer, size_t size, unsigned int = 0, CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_PINNED, site);
+  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_PINNED, ::cotangent::waited_for(site));
 }
 template <class T>
 cudaError_t cudaHostAlloc(T** pointer, size_t size, unsigned int, CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_PINNED, site);
+  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_PINNED, ::cotangent::waited_for(site));
 }
 template <class T>
-cudaError_t cudaMallocAsync(T** pointer, size_t size, cudaStream_t, CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_DEVICE, site);
+cudaError_t cudaMallocAsync(T** pointer, size_t size, cudaStream_t stream, CotangentSite site = ::cotangent::here()) {
+  return ::cotangent::allocate(pointer, size, COTANGENT_MEMORY_DEVICE, ::cotangent::on_stream(stream, site));
 }
 template <class T>
 cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height,
                             CotangentSite site = ::cotangent::here()) {
   *pitch = (width + ::cotangent::pitch_alignment - 1) / ::cotangent::pitch_alignment * ::cotangent::pitch_alignment;
-  return ::cotangent::allocate(pointer, *pitch * height, COTANGENT_MEMORY_DEVICE, site);
+  return ::cotangent::allocate(pointer, *pitch * height, COTANGENT_MEMORY_DEVICE, ::cotangent::waited_for(site));
 }
 
 inline cudaError_t cudaFree(void* pointer, CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::error(::cotangent::api->release(pointer, COTANGENT_MEMORY_DEVICE, site));
+  return ::cotangent::error(::cotangent::api->release(pointer, COTANGENT_MEMORY_DEVICE, ::cotangent::waited_for(site)));
 }
-inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t, CotangentSite site = ::cotangent::here()) {
-  return cudaFree(pointer, site);
+inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream, CotangentSite site = ::cotangent::here()) {
+  const CotangentRequest request = ::cotangent::on_stream(stream, site);
+  return ::cotangent::error(::cotangent::api->release(pointer, COTANGENT_MEMORY_DEVICE, request));
 }
 inline cudaError_t cudaFreeHost(void* pointer, CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::error(::cotangent::api->release(pointer, COTANGENT_MEMORY_PINNED, site));
+  return ::cotangent::error(::cotangent::api->release(pointer, COTANGENT_MEMORY_PINNED, ::cotangent::waited_for(site)));
 }
 
 // All host memory is as good as pinned here.
@@ -65,7 +80,10 @@ cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int) {
   *device = static_cast<T*>(host);
   return cudaSuccess;
 }
-inline cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t = 0) { return cudaSuccess; }
+inline cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t size, int device, cudaStream_t stream = 0,
+                                        CotangentSite site = ::cotangent::here()) {
+  return ::cotangent::error(::cotangent::api->prefetch(pointer, size, device, ::cotangent::on_stream(stream, site)));
+}
 inline cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
 
 inline cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
@@ -93,53 +111,47 @@ inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, c
 }
 
 inline cudaError_t cudaMemset(void* to, int byte, size_t size, CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::error(::cotangent::api->fill(to, byte, size, site));
+  return ::cotangent::fill(to, size, byte, size, 1, ::cotangent::waited_for(site));
 }
 inline cudaError_t cudaMemsetAsync(void* to, int byte, size_t size, cudaStream_t stream = 0,
                                    CotangentSite site = ::cotangent::here()) {
-  ::cotangent::api->on_stream(stream);
-  return cudaMemset(to, byte, size, site);
+  return ::cotangent::fill(to, size, byte, size, 1, ::cotangent::on_stream(stream, site));
 }
 inline cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, size_t height,
                                 CotangentSite site = ::cotangent::here()) {
-  cudaError_t result = cudaSuccess;
-  for (size_t row = 0; row < height && result == cudaSuccess; ++row) {
-    result = cudaMemset(static_cast<char*>(to) + row * pitch, byte, width, site);
-  }
-  return result;
+  return ::cotangent::fill(to, pitch, byte, width, height, ::cotangent::waited_for(site));
 }
 inline cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, size_t height,
-                                     cudaStream_t = 0, CotangentSite site = ::cotangent::here()) {
-  return cudaMemset2D(to, pitch, byte, width, height, site);
+                                     cudaStream_t stream = 0, CotangentSite site = ::cotangent::here()) {
+  return ::cotangent::fill(to, pitch, byte, width, height, ::cotangent::on_stream(stream, site));
 }
 
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind,
                               CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::error(::cotangent::api->copy(to, from, size, kind, site));
+  return ::cotangent::copy(to, from, size, kind, ::cotangent::waited_for(site));
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
                                    cudaStream_t stream = 0, CotangentSite site = ::cotangent::here()) {
-  ::cotangent::api->on_stream(stream);
-  return cudaMemcpy(to, from, size, kind, site);
+  return ::cotangent::copy(to, from, size, kind, ::cotangent::on_stream(stream, site));
 }
 inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                 size_t height, cudaMemcpyKind kind, CotangentSite site = ::cotangent::here()) {
-  return ::cotangent::error(
-      ::cotangent::api->copy_2d(to, to_pitch, from, from_pitch, width, height, kind, site));
+  return ::cotangent::error(::cotangent::api->copy(to, to_pitch, from, from_pitch, width, height, kind,
+                                                   ::cotangent::waited_for(site)));
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                      size_t height, cudaMemcpyKind kind, cudaStream_t stream = 0,
                                      CotangentSite site = ::cotangent::here()) {
-  ::cotangent::api->on_stream(stream);
-  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind, site);
+  return ::cotangent::error(::cotangent::api->copy(to, to_pitch, from, from_pitch, width, height, kind,
+                                                   ::cotangent::on_stream(stream, site)));
 }
 inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t size,
                                   CotangentSite site = ::cotangent::here()) {
-  return cudaMemcpy(to, from, size, cudaMemcpyDeviceToDevice, site);
+  return ::cotangent::copy(to, from, size, cudaMemcpyDeviceToDevice, ::cotangent::waited_for(site));
 }
-inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t size, cudaStream_t = 0,
+inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t size, cudaStream_t stream = 0,
                                        CotangentSite site = ::cotangent::here()) {
-  return cudaMemcpy(to, from, size, cudaMemcpyDeviceToDevice, site);
+  return ::cotangent::copy(to, from, size, cudaMemcpyDeviceToDevice, ::cotangent::on_stream(stream, site));
 }
 
 namespace cotangent {
@@ -165,8 +177,8 @@ template <class T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t size, size_t offset = 0,
                                     cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0,
                                     CotangentSite site = ::cotangent::here()) {
-  ::cotangent::api->on_stream(stream);
-  return cudaMemcpyToSymbol(symbol, from, size, offset, kind, site);
+  return ::cotangent::copy(::cotangent::in_symbol(symbol, offset), from, size, kind,
+                           ::cotangent::on_stream(stream, site));
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t size, size_t offset = 0,
@@ -178,8 +190,8 @@ template <class T>
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t size, size_t offset = 0,
                                       cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0,
                                       CotangentSite site = ::cotangent::here()) {
-  ::cotangent::api->on_stream(stream);
-  return cudaMemcpyFromSymbol(to, symbol, size, offset, kind, site);
+  return ::cotangent::copy(to, ::cotangent::in_symbol(symbol, offset), size, kind,
+                           ::cotangent::on_stream(stream, site));
 }
 template <class T>
 cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol) {

@@ -57,4 +57,13 @@ constexpr CotangentSite here(const char* file = __builtin_FILE(), unsigned line 
   return CotangentSite{file, line};
 }
 
+// The stream that a program means: with this macro (--default-stream per-thread) no stream is the thread's own.
+COTANGENT_UNCHECKED inline void* stream_of(void* stream) {
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+  return stream == nullptr ? reinterpret_cast<void*>(2) : stream;
+#else
+  return stream;
+#endif
+}
+
 }  // namespace cotangent

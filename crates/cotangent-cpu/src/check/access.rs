@@ -6,6 +6,8 @@
 //!
 //! A `memcpy` that reads uninitialised shared memory is no finding: structs are copied with their padding. If it
 //! copies into shared memory, the copied bytes are as initialised as their source; elsewhere the fact is lost.
+//!
+//! Of a copy or fill of more than 64 MB only the beginning is looked at for races.
 
 use std::ops::Range;
 
@@ -13,6 +15,9 @@ use super::finding::Actor;
 use super::memory::{RegionId, RegionKind};
 use super::site::SiteId;
 use super::{Access, AccessKind, Checker, Copy, Side, Space, Verdict};
+
+/// How much larger than the memory its shadow is.
+const SHADOW_FACTOR: usize = 16;
 
 /// Whether a read of uninitialised shared memory is a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,23 +62,25 @@ impl Checker {
 
     /// The host asks for a copy or a fill, of which this is one side; [`AccessKind::Read`] is the source.
     pub fn transfer(&mut self, side: Side, access: Access) -> Verdict {
-        match side {
-            _ if access.size == 0 => Verdict::Continue,
-            Side::Host => self.host_access(access),
-            Side::Device => {
-                let range = access.range();
-                match self.memory.find(access.address) {
-                    Some(id) if self.is_usable_by_device(id, &range) => {
-                        if self.streams.is_used() {
-                            let site = self.sites.memo(access.site).id;
-                            self.check_races(0, &access, id, site);
-                        }
-                        Verdict::Continue
-                    }
-                    _ => self.invalid(Actor::Host, &access),
-                }
-            }
+        if access.size == 0 {
+            return Verdict::Continue;
         }
+        let range = access.range();
+        let found = self.memory.find(access.address).filter(|id| self.is_usable_by_device(*id, &range));
+        match (side, found) {
+            (Side::Device, Some(id)) => self.transfer_within(&access, id),
+            (Side::Device, None) => self.invalid(Actor::Host, &access),
+            (Side::Host, Some(id)) if self.is_usable_by_host(id) => self.transfer_within(&access, id),
+            (Side::Host, _) => self.host_access(access),
+        }
+    }
+
+    fn transfer_within(&mut self, access: &Access, id: RegionId) -> Verdict {
+        let site = self.sites.memo(access.site).id;
+        // Shadow memory is larger than what it is the shadow of, and copies are larger than what kernels touch of them.
+        let size = access.size.min(self.options.shadow_limit / SHADOW_FACTOR);
+        self.check_races(0, &Access { size, ..*access }, id, site);
+        Verdict::Continue
     }
 
     #[inline]
@@ -121,6 +128,7 @@ impl Checker {
             // What other blocks did at these addresses was in their own shared memory.
             now.first_of_launch = now.first_of_block;
             now.first_unordered = now.first_of_block;
+            now.first_open = now.first_of_block;
         }
         let start = access.address - region.origin();
         let mut found = None;
@@ -174,6 +182,10 @@ impl Checker {
         region.contains(range) && matches!(region.kind, RegionKind::Global { freed: None, .. })
     }
 
+    fn is_usable_by_host(&self, id: RegionId) -> bool {
+        matches!(self.memory.region(id).kind, RegionKind::Global { space: Space::Managed | Space::Pinned, .. })
+    }
+
     #[cold]
     fn host_access_near_device(&mut self, access: &Access) -> Verdict {
         let Some(id) = self.memory.find(access.address) else {
@@ -188,7 +200,8 @@ impl Checker {
             RegionKind::Global { space: Space::Managed | Space::Pinned, freed: None }
                 if region.contains(&access.range()) =>
             {
-                Verdict::Continue
+                self.begin_host_operation();
+                self.transfer_within(access, id)
             }
             RegionKind::Global { .. } => self.invalid(Actor::Host, access),
             RegionKind::StaticShared | RegionKind::DynamicShared | RegionKind::ReadOnly => Verdict::Continue,

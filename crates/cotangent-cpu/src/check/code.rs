@@ -33,6 +33,8 @@ pub enum Code {
     BlockRead,
     /// Launches or copies in different streams touch the same memory, unordered, and one writes.
     StreamRace,
+    /// The host touches memory on which a stream may still be working, and one of them writes.
+    HostRace,
     /// Live threads of a block wait at different barriers.
     DivergentBarrier,
     /// Threads wait for others that never arrive.
@@ -74,7 +76,7 @@ const fn note(code: Code, name: &'static str, title: &'static str, help: &'stati
 }
 
 /// All checks, in the order of [`Code`]'s variants.
-pub static TABLE: [Entry; 18] = [
+pub static TABLE: [Entry; 19] = [
     error(
         Code::OutOfBounds,
         "X0101",
@@ -164,6 +166,12 @@ pub static TABLE: [Entry; 18] = [
         "X0206",
         "race between streams",
         "let one stream wait for the other with an event, or let the host wait in between",
+    ),
+    error(
+        Code::HostRace,
+        "X0207",
+        "race between the host and a stream",
+        "let the host wait for the stream (`cudaStreamSynchronize`, `cudaDeviceSynchronize`) before it touches the memory",
     ),
     error(
         Code::DivergentBarrier,

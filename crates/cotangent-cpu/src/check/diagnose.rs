@@ -91,6 +91,7 @@ impl Checker {
         let region = self.memory.region(id);
         let reads = access.kind == AccessKind::Read || conflict.kind == AccessKind::Read;
         let (code, remark) = match conflict.relation {
+            Relation::OtherStream if self.streams.is_host() => (Code::HostRace, "the host has not waited in between"),
             Relation::OtherStream => (Code::StreamRace, "no event and no waiting host in between"),
             Relation::OtherBlock if reads => (Code::BlockRead, "in the same launch"),
             Relation::OtherBlock => (Code::BlockRace, "in the same launch"),

@@ -13,6 +13,8 @@
 //! - One access of an earlier block stands for all later ones of its kind: whoever comes now is in another block.
 //! - Two accesses of one kind in one segment by different warps stand for all further ones of their kind: nobody
 //!   is ordered after both.
+//! - What earlier launches and copies did that the host has not waited for stays as long as there is room: a stream may
+//!   come that is not ordered behind it. A write takes its place, and a read or atomic that of its kind if ordered after.
 //!
 //! With these rules, as long as a granule has no race, three slots are enough unless lanes of one warp run apart
 //! by partial masks and access the same granule in three or more different epochs. Then the oldest is forgotten:
@@ -75,22 +77,42 @@ impl Granule {
     pub(super) fn access(&mut self, kind: AccessKind, now: &Now<'_>, site: SiteId) -> Option<Conflict> {
         let mine = Stamp::new(kind, now, site);
         if !self.slots[0].is_live(now) {
-            let conflict = if now.first_unordered < now.first_of_launch { self.conflict(kind, now) } else { None };
+            if now.first_open < now.first_of_launch {
+                return self.first_access_of_operation(kind, now, mine);
+            }
             self.slots[0] = mine;
-            return conflict;
+            return None;
         }
         let first = &mut self.slots[0];
-        if first.is_of_same_thread_and_epoch(&mine) && !self.slots[1].is_live(now) {
+        let is_same = first.is_of_same_thread_and_epoch(&mine);
+        if is_same && !self.slots[1].is_live(now) && !self.slots[2].is_live(now) {
             let first = &mut self.slots[0];
             if first.kind() == kind || first.kind() == AccessKind::Write {
                 return None;
             }
-            if kind == AccessKind::Write {
+            if kind == AccessKind::Write && now.first_unordered >= now.first_of_launch {
                 *first = mine;
                 return None;
             }
         }
         self.access_among_others(kind, now, mine)
+    }
+
+    /// The launch or copy at hand has not touched the granule yet, and others may still be on their way.
+    #[inline(never)]
+    fn first_access_of_operation(&mut self, kind: AccessKind, now: &Now<'_>, mine: Stamp) -> Option<Conflict> {
+        let conflict = self.conflict(kind, now);
+        let is_kept = |stamp: &&Stamp| stamp.is_open(now) && (stamp.kind() != kind || stamp.is_concurrent(now));
+        let mut slots = [mine, Stamp::default(), Stamp::default()];
+        if kind != AccessKind::Write {
+            // Writes first: they conflict with everything.
+            let (writes, others): (Vec<&Stamp>, Vec<&Stamp>) =
+                self.slots.iter().filter(is_kept).partition(|stamp| stamp.kind() == AccessKind::Write);
+            let kept = writes.into_iter().chain(others);
+            slots[1..].iter_mut().zip(kept).for_each(|(slot, stamp)| *slot = *stamp);
+        }
+        self.slots = slots;
+        conflict
     }
 
     #[inline(never)]
@@ -121,7 +143,7 @@ impl Granule {
     /// What [`Granule::record`] does, for the simple cases of a granule with one kind of accesses.
     fn record_among_same_kind(&mut self, now: &Now<'_>, mine: Stamp) {
         for stamp in &mut self.slots {
-            if !stamp.is_live(now) {
+            if !stamp.is_open(now) {
                 *stamp = mine;
                 return;
             }
@@ -130,7 +152,7 @@ impl Granule {
                 return;
             }
         }
-        if self.slots.iter().all(|stamp| stamp.segment >= now.first_of_block) {
+        if self.slots.iter().all(|stamp| stamp.segment >= now.first_of_block || !stamp.is_live(now)) {
             self.record(now, mine);
         }
     }
@@ -176,14 +198,15 @@ impl Granule {
             return;
         }
         if !is_covered(slots, now, &mine) {
-            slots[victim(slots, now, &mine)] = mine;
+            let earlier = slots.iter().rposition(|stamp| !stamp.is_live(now));
+            slots[earlier.unwrap_or_else(|| victim(slots, now, &mine))] = mine;
         }
     }
 }
 
 /// A slot whose record is not needed any more once `mine` is recorded.
 fn replaceable(slots: &[Stamp; 3], now: &Now<'_>, mine: &Stamp) -> Option<usize> {
-    let dead = |stamp: &Stamp| !stamp.is_live(now);
+    let dead = |stamp: &Stamp| !stamp.is_open(now);
     let same_kind_before = |stamp: &Stamp| {
         stamp.kind() == mine.kind() && stamp.segment >= now.first_of_block && stamp.unordered(now).is_none()
     };
@@ -245,6 +268,12 @@ impl Stamp {
     #[inline]
     fn is_live(&self, now: &Now<'_>) -> bool {
         self.segment >= now.first_of_launch
+    }
+
+    /// Whether the record is of this launch, or of an operation that the host has not waited for.
+    #[inline]
+    fn is_open(&self, now: &Now<'_>) -> bool {
+        self.segment >= now.first_open
     }
 
     fn kind(&self) -> AccessKind {

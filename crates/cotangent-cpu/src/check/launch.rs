@@ -23,6 +23,7 @@ pub(super) struct Launch {
     first_of_launch: u32,
     first_of_block: u32,
     first_unordered: u32,
+    first_open: u32,
     pub(super) clocks: Clocks,
 }
 
@@ -34,6 +35,8 @@ pub(super) struct Now<'a> {
     pub(super) first_of_block: u32,
     /// The first segment of an earlier operation without an order to this one; the launch's first if there is none.
     pub(super) first_unordered: u32,
+    /// The first segment of an operation that the host has not waited for; the launch's first if there is none.
+    pub(super) first_open: u32,
     pub(super) streams: &'a Streams,
     pub(super) warp: u32,
     pub(super) lane: u32,
@@ -50,6 +53,7 @@ impl Launch {
             first_of_launch: 1,
             first_of_block: 1,
             first_unordered: 1,
+            first_open: 1,
             clocks: Clocks::default(),
         }
     }
@@ -69,8 +73,10 @@ impl Launch {
         self.first_of_block = self.segment;
     }
 
-    pub(super) fn set_first_unordered(&mut self, segment: u32) {
-        self.first_unordered = segment;
+    /// Which earlier operations matter to the one that has begun.
+    pub(super) fn set_order(&mut self, first_unordered: u32, first_open: u32) {
+        self.first_unordered = first_unordered;
+        self.first_open = first_open.min(self.first_of_launch);
     }
 
     pub(super) fn begin_block(&mut self, index: [u32; 3]) {
@@ -115,6 +121,7 @@ impl Launch {
             first_of_launch: self.first_of_launch,
             first_of_block: self.first_of_block,
             first_unordered: self.first_unordered,
+            first_open: self.first_open,
             streams,
             warp,
             lane,

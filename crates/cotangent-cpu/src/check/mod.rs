@@ -24,7 +24,7 @@
 //! no order between them. Order comes from the program order of a thread, barriers of the block, and
 //! `__syncwarp` and the other `_sync` calls for the lanes of their mask. Blocks of a launch are never ordered:
 //! fences and atomics order nothing here. Launches, copies and fills are ordered by their streams, by events and by the
-//! host's waiting; without an order between them their accesses race too. Two threads that write the same value race all
+//! host's waiting; without an order between them their accesses race too, also with those of the host. Two threads that write the same value race all
 //! the same. How much of the past is remembered is said in `granule.rs`.
 
 mod access;
@@ -51,7 +51,7 @@ pub use code::{Code, Entry, Severity, TABLE};
 pub use finding::{Actor, Event, Finding, Findings, LaunchInfo, MemoryNote};
 pub use render::render;
 pub use site::{FileId, Site};
-pub use streams::StreamId;
+pub use streams::{DEFAULT_STREAM, StreamId};
 pub use symbolize::{Location, Symbolizer};
 
 use launch::Launch;
@@ -157,6 +157,7 @@ pub struct Checker {
     memory: Memory,
     launch: Launch,
     streams: Streams,
+    is_in_host_function: bool,
     findings: Findings,
 }
 
@@ -169,6 +170,7 @@ impl Checker {
             memory: Memory::new(),
             launch: Launch::new(),
             streams: Streams::default(),
+            is_in_host_function: false,
             findings: Findings::new(options.max_findings),
         }
     }
@@ -232,7 +234,7 @@ impl Checker {
 
     /// A launch begins, in the default stream. A block has at most 1024 threads, as in CUDA.
     pub fn begin_launch(&mut self, kernel: &str, grid: [u32; 3], block: [u32; 3], site: Site) {
-        self.begin_launch_in(0, kernel, grid, block, site);
+        self.begin_launch_in(DEFAULT_STREAM, kernel, grid, block, site);
     }
 
     /// A launch begins in a stream.
@@ -242,12 +244,30 @@ impl Checker {
         self.begin_operation(stream);
     }
 
-    /// A copy or a fill begins in a stream; its transfers follow.
+    /// A copy, a fill or another operation begins in a stream; its transfers follow.
     pub fn begin_transfer(&mut self, stream: StreamId) {
-        if self.streams.is_used() {
+        self.forget_if_full();
+        self.launch.begin_transfer();
+        self.begin_operation(stream);
+    }
+
+    /// A function of the host's begins that a stream calls: until it ends, what the host touches is touched by the stream.
+    pub fn begin_host_function(&mut self, stream: StreamId) {
+        self.begin_transfer(stream);
+        self.is_in_host_function = true;
+    }
+
+    pub fn end_host_function(&mut self) {
+        self.is_in_host_function = false;
+    }
+
+    /// The host is about to touch memory that the device may touch as well.
+    fn begin_host_operation(&mut self) {
+        if !self.is_in_host_function && !self.streams.is_host() {
             self.forget_if_full();
             self.launch.begin_transfer();
-            self.begin_operation(stream);
+            let first_unordered = self.streams.begin_host(self.launch.segment());
+            self.launch.set_order(first_unordered, self.streams.first_open());
         }
     }
 
@@ -261,12 +281,17 @@ impl Checker {
 
     fn begin_operation(&mut self, stream: StreamId) {
         let first_unordered = self.streams.begin(stream, self.launch.segment());
-        self.launch.set_first_unordered(first_unordered);
+        self.launch.set_order(first_unordered, self.streams.first_open());
     }
 
-    /// The program has made a stream.
-    pub fn stream_created(&mut self) {
-        self.streams.created();
+    /// The program has made a stream that does not wait for the default stream.
+    pub fn non_blocking_stream_created(&mut self, stream: StreamId) {
+        self.streams.created_non_blocking(stream);
+    }
+
+    /// The program has given up a stream.
+    pub fn stream_destroyed(&mut self, stream: StreamId) {
+        self.streams.destroyed(stream);
     }
 
     /// An event happens when the stream has come so far.

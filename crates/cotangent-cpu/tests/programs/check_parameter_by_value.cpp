@@ -15,5 +15,6 @@ int main() {
   float* out;
   cudaMallocManaged(&out, sizeof(float));
   ::cotangent::launch([&](auto&&... a) { total(a...); }, 1, 1)(Vector(1, 2, 3), out);
+  cudaDeviceSynchronize();
   printf("%g\n", *out);
 }
