@@ -45,11 +45,12 @@ pub struct Overlay {
 const ALWAYS: &[&str] =
     &["-std=gnu++17", "-O2", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-pthread", "-DCOTANGENT_READING"];
 
-/// For code whose accesses are checked: the calls that the thread sanitizer inserts. What they call is in `support.cpp`,
-/// so the link is an ordinary one, without the sanitizer's runtime. Line tables turn return addresses into places.
+/// For code whose accesses are checked: the calls that the thread sanitizer inserts, and the alignment sanitizer, which
+/// knows the types that the optimizer no longer does. What they call is in `support.cpp`, so the link is an ordinary one,
+/// without the sanitizers' runtimes. Line tables turn return addresses into places.
 const CHECKED: &[&str] = &[
     "-gline-tables-only",
-    "-fsanitize=thread",
+    "-fsanitize=thread,alignment",
     "-mllvm",
     "-tsan-instrument-func-entry-exit=0",
     "-mllvm",

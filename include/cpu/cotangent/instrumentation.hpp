@@ -1,5 +1,5 @@
-// The callbacks that Clang's thread-sanitizer instrumentation calls before each access, defined
-// here instead of by the sanitizer's runtime. They pass accesses on to the checks.
+// The callbacks that Clang's thread-sanitizer instrumentation calls before each access, and its alignment sanitizer
+// before misaligned ones, defined here instead of by the sanitizers' runtimes. They pass accesses on to the checks.
 //
 // Host code passes through at the cost of one test, unless it touches memory of the device. For
 // atomic operations the callback also has to carry them out. Included by support.cpp only.
@@ -32,16 +32,17 @@ COTANGENT_CALLBACK void __tsan_init() {}
 COTANGENT_CALLBACK void __tsan_func_entry(void*) {}
 COTANGENT_CALLBACK void __tsan_func_exit() {}
 
-#define COTANGENT_ACCESSES(size)                                                                    \
+// Clang calls the aligned form of 16 bytes already where it knows of 8: it has put two numbers of 8 bytes together.
+#define COTANGENT_ACCESSES(size, alignment)                                                         \
   COTANGENT_CALLBACK void __tsan_read##size(void* address) {                                        \
-    ::cotangent::report(address, size, COTANGENT_READ, size, COTANGENT_PC);                         \
+    ::cotangent::report(address, size, COTANGENT_READ, alignment, COTANGENT_PC);                    \
   }                                                                                                 \
   COTANGENT_CALLBACK void __tsan_write##size(void* address) {                                       \
-    ::cotangent::report(address, size, COTANGENT_WRITE, size, COTANGENT_PC);                        \
+    ::cotangent::report(address, size, COTANGENT_WRITE, alignment, COTANGENT_PC);                   \
   }                                                                                                 \
   COTANGENT_CALLBACK void __tsan_read_write##size(void* address) {                                  \
-    ::cotangent::report(address, size, COTANGENT_READ, size, COTANGENT_PC);                         \
-    ::cotangent::report(address, size, COTANGENT_WRITE, size, COTANGENT_PC);                        \
+    ::cotangent::report(address, size, COTANGENT_READ, alignment, COTANGENT_PC);                    \
+    ::cotangent::report(address, size, COTANGENT_WRITE, alignment, COTANGENT_PC);                   \
   }                                                                                                 \
   COTANGENT_CALLBACK void __tsan_unaligned_read##size(void* address) {                              \
     ::cotangent::report(address, size, COTANGENT_READ, 1, COTANGENT_PC);                            \
@@ -53,12 +54,36 @@ COTANGENT_CALLBACK void __tsan_func_exit() {}
     ::cotangent::report(address, size, COTANGENT_READ, 1, COTANGENT_PC);                            \
     ::cotangent::report(address, size, COTANGENT_WRITE, 1, COTANGENT_PC);                           \
   }
-COTANGENT_ACCESSES(1)
-COTANGENT_ACCESSES(2)
-COTANGENT_ACCESSES(4)
-COTANGENT_ACCESSES(8)
-COTANGENT_ACCESSES(16)
+COTANGENT_ACCESSES(1, 1)
+COTANGENT_ACCESSES(2, 2)
+COTANGENT_ACCESSES(4, 4)
+COTANGENT_ACCESSES(8, 8)
+COTANGENT_ACCESSES(16, 8)
 #undef COTANGENT_ACCESSES
+
+namespace cotangent {
+
+// What Clang's alignment sanitizer tells of an access: its type, before anything was optimized.
+struct DeclaredAccess {
+  const char* file;
+  uint32_t line, column;
+  const void* type;
+  uint8_t log2_alignment;
+  uint8_t kind;  // 0 load, 1 store, 3 member
+};
+
+}  // namespace cotangent
+
+// Called where an address is no multiple of its type's alignment. A GPU can merge accesses to the members of a struct.
+COTANGENT_CALLBACK void __ubsan_handle_type_mismatch_v1(const ::cotangent::DeclaredAccess* access, uintptr_t address) {
+  if (!::cotangent::in_kernel || access->kind == 2 || access->kind > 3) return;
+  const uint32_t alignment = 1u << access->log2_alignment;
+  ::cotangent::report(reinterpret_cast<const void*>(address), alignment,
+                      access->kind == 1 ? COTANGENT_WRITE : COTANGENT_READ, alignment, COTANGENT_PC);
+}
+
+// A promise of the program's about an alignment, which is not kept; the access itself is looked at.
+COTANGENT_CALLBACK void __ubsan_handle_alignment_assumption(void*, uintptr_t, uintptr_t, uintptr_t) {}
 
 COTANGENT_CALLBACK void __tsan_vptr_read(void** address) {
   ::cotangent::report(address, sizeof(void*), COTANGENT_READ, sizeof(void*), COTANGENT_PC);
