@@ -5,7 +5,7 @@
 //! checker through the block; everything else takes the lock.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -35,6 +35,8 @@ pub(crate) struct Checks {
     known_threads: Vec<usize>,
     shared: Range<usize>,
     files: HashMap<usize, crate::check::FileId>,
+    /// The names of kernels by their address.
+    kernels: HashMap<usize, String>,
 }
 
 static CHECKS: Mutex<Option<Checks>> = Mutex::new(None);
@@ -62,6 +64,7 @@ pub(crate) fn start() {
         known_threads: Vec::new(),
         shared: 0..0,
         files: HashMap::new(),
+        kernels: HashMap::new(),
     });
 }
 
@@ -105,6 +108,16 @@ impl Checks {
         let checker = &mut self.checker;
         let file = *self.files.entry(site.file as usize).or_insert_with(|| checker.file(&file_name(site)));
         CheckSite::Line { file, line: site.line }
+    }
+
+    /// A launch through a lambda has no name.
+    fn kernel_name(&mut self, function: usize) -> String {
+        let program = self.program.as_ref().filter(|_| function != 0);
+        let Some(program) = program else { return String::from("kernel") };
+        let name = self.kernels.entry(function).or_insert_with(|| {
+            program.function_name(function).map_or_else(|| String::from("kernel"), |symbol| demangled(&symbol))
+        });
+        name.clone()
     }
 
     pub(crate) fn allocated(&mut self, address: usize, bytes: usize, memory: Memory, site: Site) {
@@ -188,7 +201,8 @@ impl LaunchChecks {
         let extents = |dim: Dim| [dim.x, dim.y, dim.z];
         let (grid, block) = (extents(launch.grid), extents(launch.block));
         let stream = event::stream_id(launch.stream).unwrap_or(DEFAULT_STREAM);
-        checks.checker.begin_launch_in(stream, &kernel_name(launch.function), grid, block, site);
+        let kernel = checks.kernel_name(launch.function as usize);
+        checks.checker.begin_launch_in(stream, &kernel, grid, block, site);
         Some(LaunchChecks { guard })
     }
 
@@ -333,25 +347,22 @@ pub(crate) unsafe extern "C" fn access_copy(to: *const c_void, from: *const c_vo
     }
 }
 
-/// The name of a kernel, by the symbols of the program; a launch through a lambda has none.
-fn kernel_name(function: *const c_void) -> String {
+/// The name of a kernel as the user writes it, from the name that the linker has for it.
+fn demangled(symbol: &str) -> String {
     type Demangle = unsafe extern "C" fn(*const c_char, *mut c_char, *mut usize, *mut i32) -> *mut c_char;
-    let unknown = String::from("kernel");
-    // SAFETY: `dladdr` fills the record if it finds the address; the names it gives stay valid. The
-    // C++ library's demangler returns a string from `malloc`, or null.
+    let Ok(name) = CString::new(symbol) else { return symbol.to_owned() };
+    // SAFETY: the C++ library's demangler, if it is there, returns a string from `malloc`, or null.
     unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if function.is_null() || libc::dladdr(function, &mut info) == 0 || info.dli_sname.is_null() {
-            return unknown;
-        }
         let demangle = libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_demangle".as_ptr());
         if demangle.is_null() {
-            return CStr::from_ptr(info.dli_sname).to_string_lossy().into_owned();
+            return symbol.to_owned();
         }
         let demangle: Demangle = std::mem::transmute(demangle);
-        let text = demangle(info.dli_sname, std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-        let name = if text.is_null() { info.dli_sname } else { text };
-        let full = CStr::from_ptr(name).to_string_lossy().into_owned();
+        let text = demangle(name.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
+        if text.is_null() {
+            return symbol.to_owned();
+        }
+        let full = CStr::from_ptr(text).to_string_lossy().into_owned();
         libc::free(text.cast());
         short_name(&full).to_owned()
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, ObjectSymbol};
 
 use crate::abi::SHARED_GUARD;
 
@@ -62,6 +62,16 @@ impl Program {
             constant: image.constant,
             shared: section.unwrap_or(0..0),
         }
+    }
+
+    /// The name of the function at an address, as the linker knows it. The dynamic linker does not know hidden ones.
+    pub(crate) fn function_name(&self, address: usize) -> Option<String> {
+        let bytes = std::fs::read(&self.path).ok()?;
+        let file = object::File::parse(bytes.as_slice()).ok()?;
+        let offset = address.checked_sub(self.load_address)? as u64;
+        let found =
+            file.symbols().find(|symbol| symbol.address() == offset && symbol.kind() == object::SymbolKind::Text);
+        found.and_then(|symbol| symbol.name().ok().map(str::to_owned))
     }
 
     /// The program's thread-local memory on this OS thread, which has used it before.

@@ -19,8 +19,8 @@ __thread uint3 blockIdx COTANGENT_THREAD_LOCAL = {0, 0, 0};
 __thread dim3 blockDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
 __thread dim3 gridDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
 
-// The end of static shared memory: this file is linked last.
-__attribute__((used, section("cotangent_shared"))) static __thread char shared_guard[COTANGENT_SHARED_GUARD];
+// The end of static shared memory: this file is linked last, and the guard stays where the linker drops what is not used.
+__attribute__((used, retain, section("cotangent_shared"))) static __thread char shared_guard[COTANGENT_SHARED_GUARD];
 
 extern "C" uint32_t cotangent_attach(const CotangentApi* table);
 

@@ -33,6 +33,18 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
     pub(crate) redrawn: usize,
     pub(crate) left_out: usize,
+    /// Whether an output depended on an input anywhere, beyond being what it was.
+    pub(crate) is_any_dependent: bool,
+    /// Whether an adjoint was anything but zero, or what the caller put there.
+    pub(crate) is_any_adjoint: bool,
+}
+
+/// The function itself does what the checks object to: its derivative cannot be blamed.
+#[derive(Debug, thiserror::Error)]
+#[error("`{function}` itself is at fault, not its derivative, which was not checked\n{found}")]
+pub(crate) struct PrimalFindings {
+    pub(crate) function: String,
+    pub(crate) found: Findings,
 }
 
 /// A point, a direction, adjoints, and what was computed there.
@@ -90,6 +102,8 @@ pub(crate) fn compare(
     for number in 0..samples {
         let sample = draw(problem, first, launch, number, random, &mut report)?;
         let evaluations = derivatives(problem, &sample.point, &sample.direction, &sample.adjoints);
+        report.is_any_dependent |= is_any_dependent(problem, &sample);
+        report.is_any_adjoint |= is_any_adjoint(&sample);
         rows.differences.compare(
             scale.differences,
             problem.output_names().into_iter().zip(&sample.tangents).zip(&sample.differences).zip(&sample.values),
@@ -124,6 +138,7 @@ pub(crate) fn compare(
                 Ok(computed) => computed,
                 Err(error) => {
                     let found = error.downcast::<Findings>()?;
+                    primal_is_sound(problem, native, launch, &sample.point)?;
                     rows.accesses.note(1.0, 0.0, || found.to_string());
                     continue;
                 }
@@ -141,6 +156,31 @@ pub(crate) fn compare(
     }
     report.rows = rows.finish(problem, programs);
     Ok(report)
+}
+
+/// Runs the function itself, without a derivative. What the checks find then is an error that says so.
+pub(crate) fn primal_is_sound(problem: &Problem<'_>, program: &Program, launch: Launch, point: &[f64]) -> Result<()> {
+    match program.run(problem.module, launch, &[problem.primal(point)], 0) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let found = error.downcast::<Findings>()?;
+            Err(PrimalFindings { function: problem.name().to_owned(), found }.into())
+        }
+    }
+}
+
+/// Whether an output has a tangent that is neither zero nor its own: an array that is only read keeps its own.
+fn is_any_dependent(problem: &Problem<'_>, sample: &Sample) -> bool {
+    let own = problem.entries.iter().zip(&sample.direction).filter(|(entry, _)| entry.is_output);
+    let own = own.map(|(_, direction)| *direction).chain(problem.results.iter().map(|_| 0.0));
+    sample.tangents.iter().zip(own).any(|(tangent, own)| *tangent != 0.0 && *tangent != own)
+}
+
+/// The same for adjoints.
+fn is_any_adjoint(sample: &Sample) -> bool {
+    let pairs =
+        |gradient: &Vec<f64>| gradient.iter().zip(&sample.adjoints).any(|(after, own)| *after != 0.0 && after != own);
+    sample.gradient.as_ref().is_none_or(pairs)
 }
 
 /// The evaluations of both derivatives at a sample.

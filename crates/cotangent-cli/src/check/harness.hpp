@@ -48,22 +48,28 @@ void kernel(void (*function)(P...), const Launch& launch, Buffer* buffers) {
   run_kernel(function, launch, buffers, std::index_sequence_for<P...>());
 }
 
-template <class R, class... P, size_t... I>
-void run_device(R (*function)(P...), Buffer* buffers, std::index_sequence<I...>) {
-  auto call = [function, buffers]() COTANGENT_UNCHECKED {
+// What the one thread does. A lambda in a template loses the attribute.
+template <class R, class... P>
+struct DeviceCall {
+  R (*function)(P...);
+  Buffer* buffers;
+
+  template <size_t... I>
+  COTANGENT_UNCHECKED void call(std::index_sequence<I...>) const {
     if constexpr (std::is_same<R, void>::value) {
       function(Take<P>::from(buffers[I])...);
     } else {
       *reinterpret_cast<R*>(buffers[sizeof...(P)].data) = function(Take<P>::from(buffers[I])...);
     }
-  };
-  ::cotangent::launch(call, dim3(1), dim3(1))();
-}
+  }
+
+  COTANGENT_UNCHECKED void operator()() const { call(std::index_sequence_for<P...>()); }
+};
 
 // A device function of the user's, called by one thread; its result goes behind the arguments.
 template <class R, class... P>
 void device(R (*function)(P...), const Launch&, Buffer* buffers) {
-  run_device(function, buffers, std::index_sequence_for<P...>());
+  ::cotangent::launch(DeviceCall<R, P...>{function, buffers}, dim3(1), dim3(1))();
 }
 
 template <class R, class... P, size_t... I>
@@ -144,19 +150,70 @@ void limited(void (*launcher)(dim3, dim3, size_t, cudaStream_t, P...), const Lau
   run_printed(launcher, launch, given, std::index_sequence_for<P...>());
 }
 
+// The record of a derivative, of a size that only a run tells: it takes the place of an argument.
+struct OwnRecord {
+  Buffer& argument;
+  Buffer given;
+
+  OwnRecord(Buffer& argument, unsigned long bytes) : argument(argument), given(argument) {
+    void* data = nullptr;
+    if (cudaMallocManaged(&data, bytes) != cudaSuccess) {
+      fprintf(stderr, "the record of %lu bytes cannot be allocated\n", bytes);
+      exit(98);
+    }
+    argument.data = static_cast<unsigned char*>(data);
+    argument.bytes = bytes;
+  }
+
+  ~OwnRecord() {
+    cudaFree(argument.data);
+    argument = given;
+  }
+};
+
+// For a derivative whose record nobody counts; pages that are not touched cost nothing.
+constexpr unsigned long uncounted = 1ul << 28;
+
 // Sees to it that a derivative keeps to the size of the record that another kernel counts for it: what lies behind it in
 // the buffer must not change.
 struct RecordGuard {
   static constexpr unsigned char unused = 0xa5;
-  Buffer record;
-  unsigned long used = 0;
+  static constexpr unsigned long behind = 4096;
+  Buffer& argument;
+  unsigned long used;
+  OwnRecord record;
 
   // `filling` takes the record as its last argument, and that is the argument of the derivative at `position`.
   template <class... P, class... F>
   RecordGuard(void (*counting)(dim3, dim3, size_t, cudaStream_t, P...),
               void (* /*filling*/)(dim3, dim3, size_t, cudaStream_t, F...), unsigned position, const Launch& launch,
               Buffer* buffers)
-      : record(buffers[position]) {
+      : argument(buffers[position]),
+        used(sizeof(std::remove_pointer_t<std::tuple_element_t<sizeof...(F) - 1, std::tuple<F...>>>) *
+             slots(counting, launch, buffers) * threads(launch)),
+        record(argument, used + behind) {
+    cudaMemset(argument.data + used, unused, behind);
+  }
+
+  ~RecordGuard() {
+    unsigned char left[behind];
+    cudaMemcpy(left, argument.data + used, behind, cudaMemcpyDeviceToHost);
+    for (unsigned char byte : left) {
+      if (byte != unused) {
+        fprintf(stderr, "the derivative records more than it counts\n");
+        exit(94);
+      }
+    }
+  }
+
+  static unsigned long threads(const Launch& launch) {
+    const dim3 &grid = launch.grid, &block = launch.block;
+    return static_cast<unsigned long>(grid.x) * grid.y * grid.z * block.x * block.y * block.z;
+  }
+
+  template <class... P>
+  static unsigned long slots(void (*counting)(dim3, dim3, size_t, cudaStream_t, P...), const Launch& launch,
+                             Buffer* buffers) {
     Buffer* given = static_cast<Buffer*>(malloc(sizeof...(P) * sizeof(Buffer)));
     for (unsigned p = 0; p + 1 < sizeof...(P); p++) given[p] = buffers[p];
     unsigned* counter = nullptr;
@@ -168,21 +225,7 @@ struct RecordGuard {
     cudaMemcpy(&slots, counter, sizeof(unsigned), cudaMemcpyDeviceToHost);
     cudaFree(counter);
     free(given);
-    const dim3 &grid = launch.grid, &block = launch.block;
-    using Record = std::tuple_element_t<sizeof...(F) - 1, std::tuple<F...>>;
-    used = sizeof(std::remove_pointer_t<Record>) * slots * grid.x * grid.y * grid.z * block.x * block.y * block.z;
-    if (used > record.bytes) used = record.bytes;
-    cudaMemset(record.data + used, unused, record.bytes - used);
-  }
-
-  ~RecordGuard() {
-    cudaMemcpy(record.host, record.data, record.bytes, cudaMemcpyDeviceToHost);
-    for (unsigned long b = used; b < record.bytes; b++) {
-      if (record.host[b] != unused) {
-        fprintf(stderr, "the derivative records more than it counts\n");
-        exit(94);
-      }
-    }
+    return slots;
   }
 };
 
@@ -318,7 +361,7 @@ inline int run(const char* input, const char* output) {
 
 }  // namespace cotangent_check
 
-int main(int, char** words) {
+__attribute__((visibility("default"))) int main(int, char** words) {
   // A derivative may be wrong in that it never ends.
   if (const char* seconds = getenv("COTANGENT_CHECK_SECONDS")) alarm(static_cast<unsigned>(atoi(seconds)));
   return cotangent_check::run(words[1], words[2]);

@@ -28,7 +28,7 @@ use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, read, with_deep_stack};
 use cotangent_driver::{Environment, Tools, flags};
 
-use self::compare::{Report, compare};
+use self::compare::{PrimalFindings, Report, compare};
 use self::layout::Precision;
 use self::problem::{Gradients, Problem};
 use self::program::{
@@ -39,6 +39,13 @@ use self::values::Spec;
 use crate::arguments::Check;
 use crate::exit;
 use crate::terminal::Terminal;
+
+/// One block, and two: what blocks do to each other is seen only if there are two. A kernel that is meant for one block
+/// does not run with two.
+const DEFAULT_LAUNCHES: [Launch; 2] =
+    [Launch { grid: [2, 1, 1], block: [32, 1, 1], shared: 0 }, Launch { grid: [1; 3], block: [32, 1, 1], shared: 0 }];
+
+const ONE_THREAD: Launch = Launch { grid: [1; 3], block: [1; 3], shared: 0 };
 
 /// What was read, lowered and differentiated.
 struct Prepared {
@@ -52,8 +59,8 @@ struct Prepared {
 }
 
 pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
-    let launch = match parse_launch(options.launch.as_deref()) {
-        Ok(launch) => launch,
+    let launches = match options.launch.as_deref().map(parse_launch).transpose() {
+        Ok(launch) => launch.map_or(DEFAULT_LAUNCHES.to_vec(), |launch| vec![launch]),
         Err(message) => return Ok(usage(terminal, &message)),
     };
     let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
@@ -80,40 +87,93 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
         return Ok(usage(terminal, "a function that returns a pointer is checked through a function that calls it"));
     }
     // A device function is called by one thread.
-    let one = Launch { grid: [1; 3], block: [1; 3], shared: 0 };
-    let launch = if function.space == Space::Kernel { launch } else { one };
-    let threads = launch.grid.iter().chain(&launch.block).product::<u32>() as usize;
-    let length = threads * 4;
-    let specs = match &options.args {
-        Some(text) => values::parse(text),
-        None => Ok(function.params.iter().map(|param| default_spec(&function.locals[*param].ty, threads)).collect()),
-    };
-    let specs = match specs {
-        Ok(specs) => specs,
-        Err(message) => return Ok(usage(terminal, &format!("--args: {message}"))),
-    };
-    let mut random = Random::new(options.seed);
-    let problem = Problem::new(&prepared.lifted, &prepared.request, &prepared.forward, &specs, length, &mut random);
-    let problem = match problem {
-        Ok(problem) => problem.with_gradients(&prepared.gradients, threads),
-        Err(error) => return Ok(usage(terminal, &format!("{error}; {}", template(&prepared, length)))),
+    let launches = if function.space == Space::Kernel { launches } else { vec![ONE_THREAD] };
+    let trials: Result<Vec<Trial<'_>>, String> =
+        launches.into_iter().map(|launch| trial(options, &prepared, launch)).collect();
+    let trials = match trials {
+        Ok(trials) => trials,
+        Err(message) => return Ok(usage(terminal, &message)),
     };
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let step = format!("Compiling {} for the CPU", file.display());
     let builder = Builder { tools: &tools, texts: texts(options, &prepared), flags: &flags, folder: folder.path() };
-    let mut native = None;
-    if options.args.is_none() {
-        // Nobody said that these arguments suit the function.
-        let program = native.insert(terminal.step(&step, || builder.build(Precision::Native))?);
-        if let Err(error) = program.run(&prepared.module, launch, &[problem.primal(&problem.point())], 0) {
-            let message = format!("the default arguments do not suit: {error:#}\n{}", template(&prepared, length));
-            return Ok(usage(terminal, &message));
+    let programs = terminal.step(&step, || builder.both(terminal))?;
+    checked(options, &prepared, &programs, trials, terminal)
+}
+
+/// Compares with the first launch that the function itself can do.
+fn checked(
+    options: &Check,
+    prepared: &Prepared,
+    programs: &[Program],
+    trials: Vec<Trial<'_>>,
+    terminal: &Terminal,
+) -> Result<u8> {
+    // The native program is the one whose accesses are checked.
+    let native = programs.last().context("there is a program")?;
+    let mut fault = None;
+    for Trial { launch, problem, mut random, length } in trials {
+        if let Err(error) = compare::primal_is_sound(&problem, native, launch, &problem.point()) {
+            fault = Some((error, template(prepared, length)));
+            continue;
         }
+        if let Some((error, _)) = &fault {
+            terminal.note(&format!("checked with one block: two are not possible, {}", first_line(error)));
+        }
+        return match compare(&problem, programs, launch, options.samples, &mut random) {
+            Ok(report) => Ok(show(prepared, launch, options.samples, &report)),
+            Err(error) if error.is::<PrimalFindings>() => Ok(at_fault(terminal, &error)),
+            Err(error) => Err(error.context(template(prepared, length))),
+        };
     }
-    let programs = terminal.step(&step, || builder.both(native, terminal))?;
-    let report = compare(&problem, &programs, launch, options.samples, &mut random)
-        .with_context(|| template(&prepared, length))?;
-    Ok(show(&prepared, launch, options.samples, &report))
+    let Some((error, template)) = fault else { return Ok(usage(terminal, "there is no launch to check")) };
+    // Nobody said that the default arguments suit the function; but no argument makes it race.
+    if options.args.is_none() && !error.to_string().contains(RACE) {
+        return Ok(usage(terminal, &format!("the default arguments do not suit: {error:#}\n{template}")));
+    }
+    match error.is::<PrimalFindings>() {
+        true => Ok(at_fault(terminal, &error)),
+        false => Err(error.context(template)),
+    }
+}
+
+/// How the codes of races begin.
+const RACE: &str = "error[X02";
+
+/// The numbers that are tried, for one launch.
+struct Trial<'a> {
+    launch: Launch,
+    problem: Problem<'a>,
+    random: Random,
+    /// The length of arrays.
+    length: usize,
+}
+
+fn trial<'a>(options: &Check, prepared: &'a Prepared, launch: Launch) -> Result<Trial<'a>, String> {
+    let function = &prepared.module.functions[prepared.request.function];
+    let threads = launch.grid.iter().chain(&launch.block).product::<u32>() as usize;
+    let length = threads * 4;
+    let specs = match &options.args {
+        Some(text) => values::parse(text).map_err(|message| format!("--args: {message}"))?,
+        None => function.params.iter().map(|param| default_spec(&function.locals[*param].ty, threads)).collect(),
+    };
+    let mut random = Random::new(options.seed);
+    let problem = Problem::new(&prepared.lifted, &prepared.request, &prepared.forward, &specs, length, &mut random)
+        .map_err(|error| format!("{error}; {}", template(prepared, length)))?
+        .with_gradients(&prepared.gradients);
+    Ok(Trial { launch, problem, random, length })
+}
+
+fn at_fault(terminal: &Terminal, error: &anyhow::Error) -> u8 {
+    terminal.error(error);
+    exit::PROGRAM
+}
+
+/// What is wrong, without the places.
+fn first_line(error: &anyhow::Error) -> String {
+    let text = error.to_string();
+    let finding = text.lines().find(|line| line.starts_with("error[")).or_else(|| text.lines().next());
+    finding.unwrap_or_default().to_owned()
 }
 
 fn usage(terminal: &Terminal, message: &str) -> u8 {
@@ -198,11 +258,11 @@ impl Builder<'_> {
         Program::build(self.tools, &self.texts, self.flags, precision, self.folder)
     }
 
-    /// The widened program and the native one, which may be there already; if the text cannot be widened, the native one alone.
-    fn both(&self, native: Option<Program>, terminal: &Terminal) -> Result<Vec<Program>> {
+    /// The widened program and the native one; if the text cannot be widened, the native one alone.
+    fn both(&self, terminal: &Terminal) -> Result<Vec<Program>> {
         let (widened, native) = std::thread::scope(|scope| {
             let widened = scope.spawn(|| self.build(Precision::Widened));
-            let native = native.map_or_else(|| self.build(Precision::Native), Ok);
+            let native = self.build(Precision::Native);
             (widened.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), native)
         });
         match (widened, native) {
@@ -254,8 +314,7 @@ fn template(prepared: &Prepared, length: usize) -> String {
 }
 
 /// `2x64`, `2,2x8,8`, `2x64x1024`: blocks, threads, bytes of dynamic shared memory.
-fn parse_launch(text: Option<&str>) -> Result<Launch, String> {
-    let Some(text) = text else { return Ok(Launch { grid: [1; 3], block: [32, 1, 1], shared: 0 }) };
+fn parse_launch(text: &str) -> Result<Launch, String> {
     let wrong = || format!("--launch {text}: use BLOCKSxTHREADS, such as 2x64 or 2,2x8,8");
     let extents = |text: &str| -> Result<[u32; 3], String> {
         let mut extents = [1; 3];
@@ -299,6 +358,11 @@ fn show(prepared: &Prepared, launch: Launch, samples: usize, report: &Report) ->
             "  {} numbers left out of the differences: too near to a branch or kink in every sample",
             report.left_out
         );
+    }
+    if !report.is_any_dependent {
+        println!("  nothing was proved: no output that is named depends on an input that is named");
+    } else if !report.is_any_adjoint {
+        println!("  nothing was proved about reverse mode: every adjoint was zero");
     }
     if is_wrong { exit::PROGRAM } else { exit::SUCCESS }
 }

@@ -35,8 +35,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) results: Vec<(usize, String)>,
     /// Whether the pushforward gives the result's tangent.
     result_has_tangent: bool,
-    /// The element type and the length of the record that the gradient takes.
-    record: Option<(Type, usize)>,
+    /// The element type of the record that the gradient takes.
+    record: Option<Type>,
     /// The forms of reverse mode that there are.
     gradients: Vec<Variant>,
     /// The parameters whose memory the gradient leaves as it was.
@@ -61,9 +61,6 @@ impl Gradients {
         forms.into_iter().filter_map(|(variant, module)| Some((variant, module.as_ref()?))).collect()
     }
 }
-
-/// Slots of the record for each thread.
-pub(crate) const RECORD_SLOTS: usize = 1024;
 
 /// Floats after a call: those of entries that are outputs, then those of the result.
 pub(crate) type Outputs = Vec<f64>;
@@ -145,21 +142,25 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// The same for gradients, which may take a record: all of them or none.
-    pub(crate) fn with_gradients(mut self, gradients: &Gradients, threads: usize) -> Self {
+    /// The same for gradients, which may take a record: all of them or none. The harness makes it as large as it must be.
+    pub(crate) fn with_gradients(mut self, gradients: &Gradients) -> Self {
         self.gradients = gradients.variants().into_iter().map(|(variant, _)| variant).collect();
         let entry = gradients.proved.as_ref().and_then(|reverse| reverse.functions.iter().last());
-        let record = entry.and_then(|entry| {
+        self.record = entry.and_then(|entry| {
             let param = entry.params.iter().find(|param| entry.local_name(**param) == "_record")?;
             entry.locals[*param].ty.pointee().cloned()
         });
-        self.record = record.map(|word| (word, threads * RECORD_SLOTS));
         self
     }
 
     /// The values that the entries have now, drawn anew where they are random.
     pub(crate) fn point(&self) -> Vec<f64> {
         self.entries.iter().map(|entry| self.base.float(entry.buffer, entry.index)).collect()
+    }
+
+    /// The name of the function.
+    pub(crate) fn name(&self) -> &str {
+        &self.function.name
     }
 
     /// The names of outputs, in the order of [`Outputs`].
@@ -215,10 +216,9 @@ impl<'a> Problem<'a> {
 
     fn gradient(&self, gradient: Variant, point: &[f64], adjoints: &[f64]) -> Evaluation {
         let mut evaluation = self.with_shadows(gradient, point, adjoints);
-        if let Some((word, length)) = &self.record {
-            let values = vec![Value::Float(0.0); *length];
+        if let Some(word) = &self.record {
             evaluation.args.push(evaluation.memory.buffers.len());
-            evaluation.memory.buffers.push(Buffer { ty: word.clone(), count: *length, values });
+            evaluation.memory.buffers.push(Buffer { ty: word.clone(), count: 1, values: vec![Value::Float(0.0)] });
         }
         self.add_result(&mut evaluation);
         evaluation

@@ -28,6 +28,9 @@ const APPENDED: &str = "appended.txt";
 /// What the reverse function of the split form says before the arrays that it needs.
 const NEEDED: &str = "Needs unchanged: ";
 
+/// Only what is reached from `main` or a static constructor stays, with `--gc-sections` when the program is linked.
+const UNNEEDED_IS_DROPPED: [&str; 3] = ["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"];
+
 const HARNESS: &str = include_str!("harness.hpp");
 
 /// What can be evaluated.
@@ -130,6 +133,9 @@ impl Program {
         let mut flags = flags.clone();
         // What is measured is correctness; the compiler's time is most of the wait.
         flags.cpu_args.extend(["-O0".to_owned(), "-Dmain=cotangent_check_main_of_the_program".to_owned()]);
+        // What the function does not need may call other files of the program, which are not here.
+        flags.cpu_args.extend(UNNEEDED_IS_DROPPED.map(str::to_owned));
+        flags.link_args.push("-Wl,--gc-sections".to_owned());
         let appended = texts.appended(precision);
         if precision == Precision::Widened {
             let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).chain([&*appended]).collect();
@@ -333,11 +339,17 @@ fn call(module: &Module, space: &str) -> String {
     let filling = augmented.unwrap_or(entry);
     let is_own = |param: &&LocalId| !["_record", "_needed"].contains(&filling.local_name(**param));
     let own: Vec<&LocalId> = filling.params.iter().filter(is_own).collect();
-    let guard = counting_kernel(module).map_or(String::new(), |counting| {
-        let record = entry.params.iter().position(|param| entry.local_name(*param) == "_record").unwrap_or(0);
-        let (counting, filling) = (&counting.name, &filling.name);
-        format!("RecordGuard guard({space}::{counting}_launch, {space}::{filling}_launch, {record}, launch, buffers); ")
-    });
+    let record = entry.params.iter().position(|param| entry.local_name(*param) == "_record");
+    let guard = match (record, counting_kernel(module)) {
+        (Some(record), Some(counting)) => {
+            let (counting, filling) = (&counting.name, &filling.name);
+            format!(
+                "RecordGuard guard({space}::{counting}_launch, {space}::{filling}_launch, {record}, launch, buffers); "
+            )
+        }
+        (Some(record), None) => format!("OwnRecord record(buffers[{record}], uncounted); "),
+        (None, _) => String::new(),
+    };
     let Some(augmented) = augmented else {
         let is_limited = entry.params.iter().any(|param| entry.local_name(*param) == "_needed");
         let call = if is_limited { "limited" } else { "printed" };

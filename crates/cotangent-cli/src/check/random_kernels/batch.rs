@@ -17,7 +17,7 @@ use cotangent_driver::{DriverError, Tools};
 
 use super::super::compare::compare;
 use super::super::layout::Precision;
-use super::super::problem::{Gradients, Problem, RECORD_SLOTS};
+use super::super::problem::{Gradients, Problem};
 use super::super::program::{Differentiated, Launch, Program, Texts, Variant, is_rejected};
 use super::super::random::Random;
 use super::super::values;
@@ -140,6 +140,9 @@ fn unnamed(message: &str) -> String {
     parts.join("…")
 }
 
+/// What `--record-slots` says where the size of a record cannot be counted.
+const RECORD_SLOTS: u32 = 1024;
+
 fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
     let name = Kernel::name(&ending(index));
     let wanted = Wanted::new(&name, None);
@@ -151,7 +154,7 @@ fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
             if found.iter().any(|found| found.code != RECORD_SIZE) {
                 return Err(found);
             }
-            request = request.clone().with_record_slots(Some(RECORD_SLOTS as u32));
+            request = request.clone().with_record_slots(Some(RECORD_SLOTS));
             gradients(&module, &request)
         })?;
         let lifted = lift(&module, &request)?;
@@ -231,10 +234,9 @@ fn checked(kernel: &Kernel, derived: &Derived, programs: &[Program]) -> Result<O
 fn compared(kernel: &Kernel, derived: &Derived, programs: &[Program], seed: u64) -> Result<Outcome> {
     let mut random = Random::new(seed);
     let launch = Launch { grid: [kernel.blocks, 1, 1], block: [kernel.threads, 1, 1], shared: 0 };
-    let threads = (kernel.blocks * kernel.threads) as usize;
     let specs = values::parse(&kernel.arguments()).map_err(|message| anyhow::anyhow!(message))?;
     let problem = Problem::new(&derived.lifted, &derived.request, &derived.forward, &specs, 1, &mut random)?;
-    let problem = problem.with_gradients(&derived.gradients, threads);
+    let problem = problem.with_gradients(&derived.gradients);
     let report = match compare(&problem, programs, launch, 1, &mut random) {
         Ok(report) => report,
         Err(error) => {

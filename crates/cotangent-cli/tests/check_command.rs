@@ -1,0 +1,83 @@
+//! What `cotangent check` says besides right and wrong: about functions that race themselves, derivatives that are zero,
+//! code that is not there, and records of any size.
+
+use std::process::{Command, Output};
+
+fn check(program: &str, words: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("program.cu"), program).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    command.current_dir(folder.path()).args(["check", "program.cu"]).args(words).env_remove("CLICOLOR_FORCE");
+    command.output().unwrap()
+}
+
+/// What it says, on both streams, and its exit code.
+fn said(program: &str, words: &[&str]) -> (String, Option<i32>) {
+    let output = check(program, words);
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    (text.concat(), output.status.code())
+}
+
+/// Records a value in every step.
+const LOGISTIC: &str = "__device__ float orbit(float x, int steps) {\n  float v = x;\n  \
+    for (int s = 0; s < steps; ++s) v = cosf(v) * x;\n  return v;\n}\n\
+    __global__ void orbits(const float* x, float* y, int steps) {\n  \
+    int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] = orbit(x[i], steps);\n}\n";
+
+#[test]
+fn a_record_has_as_many_slots_as_it_needs() {
+    let arguments = "in<float>(64), out<float>(64), 1300";
+    for words in [&["--fn", "orbits", "--args", arguments][..], &["--fn", "orbit", "--args", "0.7f, 5000"]] {
+        let (text, code) = said(LOGISTIC, words);
+        assert_eq!(code, Some(0), "{text}");
+    }
+}
+
+/// A host function that the kernel has nothing to do with needs what other files have: functions and variables.
+const ONE_OF_SEVERAL_FILES: &str = "void report();\nextern int verbosity;\nextern float table[];\n\
+    __global__ void cube(const float* x, float* y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  \
+    y[i] = x[i] * x[i] * x[i];\n}\n\
+    void driver() {\n  if (verbosity > 0) report();\n  void (*later)() = report;\n  later();\n  table[0] = 1;\n}\n";
+
+#[test]
+fn code_that_the_function_does_not_need_may_need_other_files() {
+    let (text, code) = said(ONE_OF_SEVERAL_FILES, &["--fn", "cube"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("64 threads"), "two blocks: {text}");
+}
+
+/// Neighbours are read without a barrier.
+const NO_BARRIER: &str = "__global__ void turn(const float* x, float* y) {\n  __shared__ float row[32];\n  \
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n  row[t] = x[i] * x[i];\n  y[i] = row[31 - t];\n}\n";
+
+#[test]
+fn a_race_of_the_function_itself_is_not_the_derivatives() {
+    for words in [&["--fn", "turn"][..], &["--fn", "turn", "--launch", "1x32"]] {
+        let (text, code) = said(NO_BARRIER, words);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains("`turn` itself is at fault, not its derivative"), "{text}");
+        assert!(text.contains("error[X0202]") && text.contains("program.cu:5"), "{text}");
+    }
+}
+
+#[test]
+fn a_kernel_for_one_block_is_checked_with_one_and_that_is_said() {
+    let program = "__global__ void twice(const float* x, float* y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }\n";
+    let (text, code) = said(program, &["--fn", "twice"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("32 threads") && text.contains("checked with one block"), "{text}");
+    let (text, code) = said(program, &["--fn", "twice", "--launch", "2x32"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("`twice` itself is at fault") && text.contains("error[X0204]"), "{text}");
+}
+
+#[test]
+fn derivatives_that_are_all_zero_prove_nothing() {
+    let program = "__global__ void steps(const float* x, float* y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  \
+        y[i] = floorf(x[i]) + 1;\n}\n";
+    let (text, code) = said(program, &["--fn", "steps"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("nothing was proved"), "{text}");
+    let (text, _) = said(&program.replace("floorf", "sinf"), &["--fn", "steps"]);
+    assert!(!text.contains("nothing was proved"), "{text}");
+}
