@@ -23,13 +23,16 @@
 
 namespace cotangent {
 
-inline void check(cudaError_t error, const char* call) {
-  if (error != cudaSuccess) {
-    COTANGENT_FAIL(std::string(call) + ": " + cudaGetErrorString(error));
-  }
+// `cudaErrorInvalidValue (invalid argument)`.
+inline std::string described(cudaError_t error) {
+  return std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) + ")";
 }
 
-inline void check_launch() { COTANGENT_CHECK(cudaGetLastError()); }
+inline void check(cudaError_t error, const char* call) {
+  if (error != cudaSuccess) {
+    COTANGENT_FAIL(std::string(call) + ": " + described(error));
+  }
+}
 
 // The name of a kernel, from what the compiler calls a function that has it as its template argument.
 inline std::string kernel_name(const char* function) {
@@ -41,6 +44,37 @@ inline std::string kernel_name(const char* function) {
   return "`" + name.substr(begin, name.find_first_of(";,]", begin) - begin) + "`";
 }
 
+// The kernel that a derivative has launched on this thread since errors were last looked at, as the compiler calls it.
+inline const char*& unchecked_launch() {
+  static thread_local const char* function = nullptr;
+  return function;
+}
+
+// Stops if there is an error that nobody has looked at. One from before the derivative is none of its own, and stays where
+// cudaGetLastError finds it.
+inline void check_pending() {
+  cudaError_t error = cudaPeekAtLastError();
+  if (error == cudaSuccess) return;
+  if (const char* function = unchecked_launch()) {
+    unchecked_launch() = nullptr;
+    COTANGENT_FAIL("launch of " + kernel_name(function) + " or after it: " + described(error));
+  } else {
+    COTANGENT_FAIL("an earlier call of CUDA has failed, before the derivative: " + described(error) +
+                   ". Look at cudaGetLastError() behind your own launches");
+  }
+}
+
+// Stops if a launch of a derivative has failed.
+inline void check_launch() {
+  const char* function = unchecked_launch();
+  unchecked_launch() = nullptr;
+  cudaError_t error = cudaGetLastError();
+  if (error != cudaSuccess) {
+    COTANGENT_FAIL("launch of " + (function != nullptr ? kernel_name(function) : "a derivative") + ": " +
+                   described(error));
+  }
+}
+
 // Stops if no block of that size can run: the derivative of a kernel may need more registers and more shared memory than
 // the kernel. More dynamic shared memory than a kernel has without asking is asked for.
 template <auto Kernel>
@@ -50,6 +84,8 @@ void check_block(dim3 block, std::size_t shared = 0) {
 #else
   const char* function = __PRETTY_FUNCTION__;
 #endif
+  check_pending();
+  unchecked_launch() = function;
   cudaFuncAttributes attributes;
   COTANGENT_CHECK(cudaFuncGetAttributes(&attributes, Kernel));
   std::size_t threads = static_cast<std::size_t>(block.x) * block.y * block.z;
@@ -245,6 +281,7 @@ inline std::size_t snapshot_limit() {
 inline Snapshot* take_snapshot(const void* from, std::size_t bytes, cudaStream_t stream) {
   auto* snapshot = new Snapshot{bytes, nullptr, nullptr};
   if (bytes == 0) return snapshot;
+  check_pending();
   if (snapshot_bytes() + bytes <= snapshot_limit()) {
     cudaError_t error = cudaMallocAsync(&snapshot->on_device, bytes, stream);
     if (error != cudaErrorMemoryAllocation) {
@@ -328,6 +365,7 @@ template <Adds adds, class T>
 void launch_add_and_clear(T* to, T* from, std::size_t count, cudaStream_t stream) {
   constexpr unsigned int threads = 256;
   if (count == 0) return;
+  check_pending();
   unsigned int blocks = static_cast<unsigned int>((count + threads - 1) / threads);
 #ifdef COTANGENT_CPU
   ::cotangent::launch(add_and_clear<adds, T>, dim3(blocks), dim3(threads), 0, stream)(to, from, count);

@@ -81,3 +81,10 @@ fn derivatives_that_are_all_zero_prove_nothing() {
     let (text, _) = said(&program.replace("floorf", "sinf"), &["--fn", "steps"]);
     assert!(!text.contains("nothing was proved"), "{text}");
 }
+
+#[test]
+fn an_impossible_launch_is_said_by_name() {
+    let program = "__global__ void half(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] / 2; }\n";
+    let (text, _) = said(program, &["--fn", "half", "--launch", "1x4096", "--args", "in<float>(8), out<float>(8)"]);
+    assert!(text.contains("cudaErrorInvalidConfiguration (invalid configuration argument)"), "{text}");
+}

@@ -149,6 +149,7 @@ pub struct Api {
     pub set_error: extern "C" fn(i32) -> i32,
     pub error_name: extern "C" fn(i32) -> *const c_char,
     pub error_text: extern "C" fn(i32) -> *const c_char,
+    pub terminated: unsafe extern "C" fn(*const c_char),
 
     pub access: unsafe extern "C" fn(*const c_void, u64, u32, u32, *const c_void),
     pub access_copy: unsafe extern "C" fn(*const c_void, *const c_void, u64, *const c_void),
@@ -221,6 +222,7 @@ pub fn layout() -> Vec<(&'static str, &'static str, usize)> {
             set_error,
             error_name,
             error_text,
+            terminated,
             access,
             access_copy,
             device_begin,

@@ -34,6 +34,6 @@ mod runtime;
 mod stack;
 mod warp;
 
-pub use error::CudaError;
-pub use loader::{FINDINGS_EXIT_CODE, LoadError, run_program};
+pub use error::{CudaError, describe_error};
+pub use loader::{FINDINGS_EXIT_CODE, LoadError, end_with_parent, run_program};
 pub use runtime::Config;

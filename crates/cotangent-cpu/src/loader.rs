@@ -31,6 +31,10 @@ pub enum LoadError {
     Argument(String),
 }
 
+type Main = unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int;
+/// Calls a program's `main`; see `support.cpp`.
+type RunMain = unsafe extern "C" fn(Main, c_int, *mut *mut c_char) -> c_int;
+
 /// Loads the shared object `program` and runs its `main` with `arguments`, of which the first is
 /// the program's name. Returns what `main` returns.
 ///
@@ -48,7 +52,7 @@ pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Con
     let library = open(program, api)?;
     let symbol = |name: &'static str| LoadError::Missing { path: program.to_path_buf(), symbol: name };
     // SAFETY: the one belongs to the support code compiled into every program, the other is its `main`.
-    let main = unsafe {
+    let (main, run_main) = unsafe {
         let attach: Symbol<unsafe extern "C" fn(*const Api) -> u32> =
             library.get(b"cotangent_attach").map_err(|_| symbol("cotangent_attach"))?;
         if attach(api) != abi::ABI_VERSION {
@@ -57,9 +61,9 @@ pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Con
         let headers: Symbol<unsafe extern "C" fn() -> *const c_char> =
             library.get(b"cotangent_support_file").map_err(|_| symbol("cotangent_support_file"))?;
         checks::program_loaded(&absolute(program), &CStr::from_ptr(headers()).to_string_lossy());
-        let main: Symbol<unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int> =
-            library.get(b"main").map_err(|_| symbol("main"))?;
-        main.into_raw()
+        let main: Symbol<Main> = library.get(b"main").map_err(|_| symbol("main"))?;
+        let run_main: Symbol<RunMain> = library.get(b"cotangent_run_main").map_err(|_| symbol("cotangent_run_main"))?;
+        (*main, *run_main)
     };
 
     let arguments = arguments
@@ -70,15 +74,24 @@ pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Con
     let mut pointers: Vec<*mut c_char> = arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
     pointers.push(std::ptr::null_mut());
     // SAFETY: `main` of the program, with arguments as C requires them.
-    let code = unsafe {
-        let main: unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int = std::mem::transmute(main);
-        main(arguments.len() as c_int, pointers.as_mut_ptr())
-    };
+    let code = unsafe { run_main(main, arguments.len() as c_int, pointers.as_mut_ptr()) };
     // Both stay for the rest of the process: destructors of the program run at its end.
     std::mem::forget((library, pointers, arguments));
     // SAFETY: flushing all C streams has no precondition.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     Ok(code)
+}
+
+/// Sees to it that this process ends when the one that started it does, however that ends. `parent` is the number of that
+/// process: if it has ended already, there is nobody to run for.
+pub fn end_with_parent(parent: u32) {
+    // SAFETY: system calls that touch no memory.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() as u32 != parent {
+            libc::_exit(128 + libc::SIGKILL);
+        }
+    }
 }
 
 fn open(program: &Path, api: &'static Api) -> Result<Library, LoadError> {

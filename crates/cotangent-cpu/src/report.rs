@@ -1,10 +1,13 @@
 //! What the runtime tells the user on standard error, and whether anything was found.
 
+use std::ffi::{CStr, c_char};
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::abi::{Dim, Launch};
+use crate::checks;
 use crate::failure::{Failure, file_name};
+use crate::launch::running_block;
 
 /// Findings so far; any makes the exit code of the program non-zero.
 static FINDINGS: AtomicUsize = AtomicUsize::new(0);
@@ -29,6 +32,19 @@ pub(crate) fn launch_failed(failure: &Failure, launch: &Launch, block: Dim) {
         // The message of an assertion was printed where it failed.
         None if *failure == Failure::Assert => {}
         None => line(&format!("error: {failure}\n  {place}")),
+    }
+}
+
+/// The program is about to be aborted: says why, and what was found, which there is no other occasion for.
+///
+/// # Safety
+/// `reason` is a string.
+pub(crate) unsafe extern "C" fn terminated(reason: *const c_char) {
+    // SAFETY: per the contract.
+    line(&format!("error: {}", unsafe { CStr::from_ptr(reason) }.to_string_lossy()));
+    // While a kernel runs, its launch holds the checks.
+    if running_block().is_none() {
+        checks::report_all();
     }
 }
 

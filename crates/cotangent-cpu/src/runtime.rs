@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use crate::abi::{ABI_VERSION, Api, MAX_DYNAMIC_SHARED};
-use crate::{arena, checks, device, error, event, launch, memory};
+use crate::{arena, checks, device, error, event, launch, memory, report};
 
 /// How programs are executed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,6 +93,7 @@ fn table() -> Api {
         set_error: error::set_error,
         error_name: error::error_name,
         error_text: error::error_text,
+        terminated: report::terminated,
         access: checks::access,
         access_copy: checks::access_copy,
         device_begin: if checking { arena::range().start as u64 } else { 0 },

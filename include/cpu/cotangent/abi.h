@@ -166,6 +166,9 @@ struct CotangentApi {
   const char* (*error_name)(int32_t error);
   const char* (*error_text)(int32_t error);
 
+  // The program is about to be aborted, for this reason.
+  void (*terminated)(const char* reason);
+
   // Checks. `pc` is the return address inside the instrumented program; `alignment` is what the
   // address must be a multiple of. A fatal finding in a kernel ends the launch, and the call then
   // does not return.

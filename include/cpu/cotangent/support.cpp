@@ -3,9 +3,14 @@
 #include "cotangent/cpu.hpp"
 
 #include <assert.h>
+#include <cxxabi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <exception>
+#include <string>
+#include <typeinfo>
 
 // Nothing in this file is the user's.
 #pragma clang attribute push(__attribute__((disable_sanitizer_instrumentation)), apply_to = function)
@@ -76,11 +81,30 @@ void run_printed(const char* name, const Configuration& configuration, void* con
   printed_site = nullptr;
 }
 
+// Says what nobody has caught, and ends the program as the C++ library does.
+[[noreturn]] static void terminated() {
+  std::string text = "std::terminate was called";
+  if (const std::type_info* type = abi::__cxa_current_exception_type()) {
+    char* name = abi::__cxa_demangle(type->name(), nullptr, nullptr, nullptr);
+    text = std::string("uncaught exception of type ") + (name != nullptr ? name : type->name());
+    free(name);
+    try {
+      throw;
+    } catch (const std::exception& exception) {
+      text += std::string(": ") + exception.what();
+    } catch (...) {
+    }
+  }
+  api->terminated(text.c_str());
+  abort();
+}
+
 // The runtime's table is there before the program's own static constructors run, because they may
 // allocate memory or launch: its address is in the environment while the program is loaded.
 __attribute__((constructor(101))) static void attach_early() {
   if (const char* address = getenv("COTANGENT_RUNTIME_TABLE")) {
     cotangent_attach(reinterpret_cast<const CotangentApi*>(strtoull(address, nullptr, 16)));
+    if (api != nullptr) std::set_terminate(terminated);
   }
 }
 
@@ -91,6 +115,12 @@ __attribute__((constructor(101))) static void attach_early() {
 extern "C" __attribute__((visibility("default"))) uint32_t cotangent_attach(const CotangentApi* table) {
   if (table->version == COTANGENT_ABI_VERSION) cotangent::api = table;
   return COTANGENT_ABI_VERSION;
+}
+
+// Calls the program's main. An exception that leaves it ends here, where C++ still knows what it is.
+extern "C" __attribute__((visibility("default"))) int cotangent_run_main(int (*main)(int, char**), int count,
+                                                                         char** words) noexcept {
+  return main(count, words);
 }
 
 // Where these headers are, so that lines in them are not taken for the user's.

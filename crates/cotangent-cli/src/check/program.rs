@@ -254,7 +254,8 @@ impl Program {
             let (error, rest) = bytes.split_at_checked(4).context("the program wrote too little")?;
             if error != [0; 4] {
                 let code = i32::from_le_bytes([error[0], error[1], error[2], error[3]]);
-                bail!("the launch failed with CUDA error {code}; is the configuration of `--launch` possible?");
+                let error = cotangent_cpu::describe_error(code);
+                bail!("the launch failed with {error}; is the configuration of `--launch` possible?");
             }
             bytes = rest;
             let mut buffers = Vec::new();
