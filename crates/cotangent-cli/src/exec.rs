@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use cotangent_cpu::{Config, run_program};
+use cotangent_cpu::{Config, end_with_parent, run_program};
 
 use crate::exit;
 
@@ -21,8 +21,10 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    pub(crate) fn to_words(self) -> [String; 3] {
-        [u8::from(self.check).to_string(), self.seed.to_string(), self.threads.to_string()]
+    /// The last word is this process, which the child does not outlive.
+    pub(crate) fn to_words(self) -> [String; 4] {
+        let parent = std::process::id().to_string();
+        [u8::from(self.check).to_string(), self.seed.to_string(), self.threads.to_string(), parent]
     }
 
     fn from_words(words: &[OsString]) -> Option<Self> {
@@ -31,14 +33,18 @@ impl Configuration {
     }
 }
 
-/// Runs `CHECK SEED THREADS SHARED_OBJECT NAME WORD…` and ends the process as the program does.
+/// Runs `CHECK SEED THREADS PARENT SHARED_OBJECT NAME WORD…` and ends the process as the program does.
 pub(crate) fn exec(words: &[OsString]) -> ExitCode {
-    let (Some(configuration), Some(shared_object)) = (Configuration::from_words(words), words.get(3)) else {
+    let parent = words.get(3).and_then(|word| word.to_str()?.parse().ok());
+    let (Some(configuration), Some(parent), Some(shared_object)) =
+        (Configuration::from_words(words), parent, words.get(4))
+    else {
         eprintln!("error: `{NAME}` is how `cotangent run` calls itself; use `cotangent run`");
         return ExitCode::from(exit::USAGE);
     };
+    end_with_parent(parent);
     let Configuration { check, seed, threads } = configuration;
-    match run_program(Path::new(shared_object), &words[4..], Config { check, seed, threads }) {
+    match run_program(Path::new(shared_object), &words[5..], Config { check, seed, threads }) {
         // Not by returning: the program's own handlers for the end of the process are to run.
         Ok(code) => std::process::exit(code),
         Err(error) => {

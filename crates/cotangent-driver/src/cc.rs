@@ -19,6 +19,7 @@ use crate::environment::Environment;
 use crate::error::DriverError;
 use crate::flags::{self, ParseFlags};
 use crate::headers::Headers;
+use crate::process::ends_with_us;
 use crate::program::{Failure, Input};
 use crate::requests::answered;
 use crate::tools::Tools;
@@ -110,7 +111,7 @@ impl Changed {
         let compiler = PathBuf::from(self.words.first().map_or("", String::as_str));
         let mut command = Command::new(&compiler);
         command.args(&self.words[1..]).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(DriverError::spawn(&compiler))?;
+        let mut child = ends_with_us(&mut command).spawn().map_err(DriverError::spawn(&compiler))?;
         let output = child.stdout.take().expect("it is piped");
         let messages = child.stderr.take().expect("it is piped");
         std::thread::scope(|scope| {

@@ -13,6 +13,7 @@ use crate::error::DriverError;
 use crate::flags::ParseFlags;
 use crate::headers::Headers;
 use crate::parse::as_argument;
+use crate::process::ends_with_us;
 use crate::tools::Tools;
 
 /// What to compile.
@@ -212,7 +213,7 @@ fn quoted(path: &Path) -> String {
 }
 
 fn run(tools: &Tools, command: &mut Command) -> Result<(), DriverError> {
-    let output = command.output().map_err(DriverError::spawn(&tools.clang.path))?;
+    let output = ends_with_us(command).output().map_err(DriverError::spawn(&tools.clang.path))?;
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     match output.status.code() {
         Some(0) => Ok(()),

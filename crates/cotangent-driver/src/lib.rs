@@ -12,6 +12,7 @@ pub mod headers;
 pub mod nvcc;
 pub mod parse;
 mod printed_kernels;
+mod process;
 pub mod program;
 pub mod requests;
 pub mod tools;

@@ -10,6 +10,7 @@ use crate::compile::{Overlay, write_overlay};
 use crate::error::DriverError;
 use crate::flags::{Arch, ParseFlags};
 use crate::headers::Headers;
+use crate::process::ends_with_us;
 use crate::tools::{Tools, major, toolkit_version};
 
 /// Which of CUDA's two programs.
@@ -72,8 +73,8 @@ pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8
         command.arg("-ivfsoverlay").arg(write_overlay(scratch.path(), &texts)?);
     }
     let spawn_error = DriverError::spawn(&tools.clang.path);
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(spawn_error)?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = ends_with_us(&mut command).spawn().map_err(spawn_error)?;
     let mut stdout = child.stdout.take().expect("it is piped");
     let mut stderr = child.stderr.take().expect("it is piped");
     let (streamed, message) = std::thread::scope(|scope| {
