@@ -202,7 +202,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) what: Differentiated,
 
-    /// Blocks and threads of a block, such as 2x64 or 2,2x8,8; a third part is dynamic shared memory [default: 1x32]
+    /// Blocks and threads of a block, such as 2x64 or 2,2x8,8; a third part is dynamic shared memory [default: 2x32, or 1x32 for a kernel that cannot run so]
     #[arg(long, value_name = "GxB")]
     pub(crate) launch: Option<String>,
 
