@@ -102,7 +102,8 @@ impl Ctx<'_> {
                     self.report_not_own(stmt.span, "ends a stream or an event that it did not make");
                 }
             }
-            (RuntimeClass::Synchronize, _) => out.push(call_of(call, args.to_vec())),
+            // What came after the wait, in whichever stream, now comes first, and must be done.
+            (RuntimeClass::Synchronize, _) => out.push(call_of("cudaDeviceSynchronize", Vec::new())),
             // The other stream waits now, and this one is waited for.
             (RuntimeClass::Record, [event, rest @ ..]) => {
                 let stream = rest.first().cloned().unwrap_or_else(null_stream);
