@@ -80,10 +80,7 @@ impl Shadows {
                 match (&place.kind, shadow.kind) {
                     // The beginning of dynamic shared memory, whose shadow is a pointer.
                     (PlaceKind::Index(..), PlaceKind::Element(start, index)) if index.is_zero() => *start,
-                    (_, kind) => {
-                        let shadow = Place { kind, ..shadow };
-                        Expr::new(ExprKind::AddressOf(shadow), self.widening.shadow(&pointer.ty))
-                    }
+                    (_, kind) => address(Place { kind, ..shadow }, self.widening.shadow(&pointer.ty)),
                 }
             }
             ExprKind::Binary(BinaryOp::Offset, base, offset) => {
@@ -106,6 +103,18 @@ impl Shadows {
             | ExprKind::Construct(_) => return None,
         };
         Some(shadow.at(pointer.span))
+    }
+}
+
+/// The address of a shadow. Pointers to adjoints in a record or an array have the type of those that they shadow, which
+/// may promise not to write.
+fn address(shadow: Place, ty: Type) -> Expr {
+    let wanted = ty.pointee().filter(|wanted| shadow.ty.is_pointer() && **wanted != shadow.ty);
+    let Some(wanted) = wanted.cloned() else { return Expr::new(ExprKind::AddressOf(shadow), ty) };
+    let pointer = Expr::cast(Expr::address_of(shadow), Type::pointer(wanted));
+    match ty.is_reference() {
+        true => Expr::new(ExprKind::AddressOf(Place::deref(pointer)), ty),
+        false => Expr::cast(pointer, ty),
     }
 }
 

@@ -20,7 +20,8 @@ use crate::ir::{
 use crate::rules::runtime_class;
 use crate::source::Span;
 
-/// For each parameter: whether its value is active, then what it points to, then what that points to.
+/// For each parameter: whether its value is active, then what it points to, then what that points to. Then the same for
+/// the result, if its pointers lead to what the caller makes active.
 pub(super) type Pattern = Vec<Vec<bool>>;
 
 /// A piece of memory.
@@ -108,8 +109,10 @@ impl Analyses {
         }
         let function = &module.functions[id];
         let mut activity = Activity::new(module, function);
-        for (param, wanted) in function.params.iter().zip(pattern) {
-            let levels = activity.levels(activity.locals[param.index()], wanted.len().saturating_sub(1));
+        let params = function.params.iter().map(|param| activity.locals[param.index()]);
+        let cells: Vec<Cell> = params.chain([activity.result]).collect();
+        for (cell, wanted) in cells.into_iter().zip(pattern) {
+            let levels = activity.levels(cell, wanted.len().saturating_sub(1));
             for (cell, is_active) in levels.into_iter().zip(wanted) {
                 activity.facts_mut(cell).is_active |= *is_active;
             }
@@ -358,7 +361,7 @@ impl Activity {
         if module.rule(*function).is_some_and(|rule| rule.kind == RuleKind::Constant) {
             return;
         }
-        let pattern = self.pattern(module, *function, args);
+        let pattern = self.pattern(module, *function, args, into);
         let summary = analyses.callee(module, *function, &pattern).summary(module, &module.functions[*function]);
         let mut pairs: Vec<(Cell, (bool, Cell))> = Vec::new();
         for (arg, levels) in args.iter().zip(&summary.params) {
@@ -385,8 +388,14 @@ impl Activity {
         }
     }
 
-    /// Which arguments of a call are active.
-    pub(super) fn pattern(&mut self, module: &Module, callee: FunctionId, args: &[Expr]) -> Pattern {
+    /// Which arguments of a call are active, and what behind its result.
+    pub(super) fn pattern(
+        &mut self,
+        module: &Module,
+        callee: FunctionId,
+        args: &[Expr],
+        into: Option<&Place>,
+    ) -> Pattern {
         let function = &module.functions[callee];
         let mut pattern = Pattern::new();
         for (param, arg) in function.params.iter().zip(args) {
@@ -403,6 +412,14 @@ impl Activity {
                 None => levels.resize(depth + 1, false),
             }
             pattern.push(levels);
+        }
+        // New memory is active if the caller puts active values there.
+        let depth = pointer_levels(module, &function.result);
+        if let Some(into) = into.filter(|_| depth > 0) {
+            let cell = self.place(into);
+            let mut levels: Vec<bool> = self.levels(cell, depth).into_iter().map(|cell| self.is_active(cell)).collect();
+            levels[0] = false;
+            pattern.extend(levels.contains(&true).then_some(levels));
         }
         pattern
     }

@@ -9,7 +9,7 @@ use crate::rules::{RuntimeClass, runtime_class};
 impl Pushforward<'_, '_> {
     pub(super) fn launch(&mut self, launch: &Launch, stmt: &Stmt, out: &mut Block) {
         let primal = self.ctx.primal;
-        let pattern = self.activity.pattern(primal, launch.kernel, &launch.args);
+        let pattern = self.activity.pattern(primal, launch.kernel, &launch.args, None);
         if !pattern.iter().flatten().any(|is_active| *is_active) {
             return out.push(stmt.clone());
         }

@@ -183,7 +183,7 @@ impl Pushforward<'_, '_> {
             out.push(stmt.clone());
             return into.iter().for_each(|into| self.clear(into, span, out));
         }
-        let pattern = self.activity.pattern(primal, callee, args);
+        let pattern = self.activity.pattern(primal, callee, args, into);
         let function = &primal.functions[callee];
         let mut analysed = (*self.ctx.analyses.callee(primal, callee, &pattern)).clone();
         let result_has_shadow = analysed.result_has_shadow(primal, &function.result);

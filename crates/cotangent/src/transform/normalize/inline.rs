@@ -59,13 +59,7 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
         let StmtKind::Call { into, args, .. } = &stmt.kind else { return };
         let reads = args.iter().flat_map(|arg| objects.reachable(arg));
         // Adjoints of a record that leads to memory would be partly the thread's own, partly not.
-        let leads_on = |ty: &Type| match ty {
-            Type::Pointer(pointer) => {
-                matches!(pointer.pointee, Type::Record(_)) && analysis::uses_memory(module, &pointer.pointee)
-            }
-            Type::Record(_) => analysis::uses_memory(module, ty),
-            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Array(..) | Type::Opaque(_) => false,
-        };
+        let leads_on = |ty: &Type| points_to_pointers(module, ty) || is_record_of_pointers(module, ty);
         // What the pointers of a result point to is seen in the body alone.
         let is_unstable = args.iter().any(|arg| leads_on(&arg.ty))
             || into.as_ref().is_some_and(|into| into.ty.is_pointer() || leads_on(&into.ty))
@@ -83,6 +77,21 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
         number += 1;
     });
     found
+}
+
+fn is_record_of_pointers(module: &Module, ty: &Type) -> bool {
+    matches!(ty, Type::Record(_)) && analysis::uses_memory(module, ty)
+}
+
+/// Whether a pointer leads to pointers, in a record or alone. The adjoint of what is behind those is not behind the
+/// pointer's own adjoint: a pointer variable has an adjoint pointer beside it, and no adjoint.
+pub(super) fn points_to_pointers(module: &Module, ty: &Type) -> bool {
+    match ty.pointee() {
+        Some(Type::Pointer(_)) => true,
+        Some(Type::Array(element, _)) => analysis::uses_memory(module, element),
+        Some(pointee) => is_record_of_pointers(module, pointee),
+        None => false,
+    }
 }
 
 type Choice<'a> = dyn Fn(usize, FunctionId, &[Expr]) -> bool + 'a;
@@ -203,7 +212,7 @@ fn body_of_call(
 }
 
 /// A pointer without a conversion that only adds `const`: the callee writes nothing through it anyway.
-fn without_qualification(arg: Expr) -> Expr {
+pub(super) fn without_qualification(arg: Expr) -> Expr {
     match &arg.kind {
         ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == arg.ty.pointee() => {
             typed(without_qualification((**operand).clone()), arg.ty.clone())
@@ -258,7 +267,7 @@ fn is_settled(expr: &Expr, settled: &HashSet<LocalId>) -> bool {
 }
 
 /// The same place, with its indices and pointers kept in variables where they might change.
-fn freeze(
+pub(super) fn freeze(
     function: &mut Function,
     names: &mut NewLocals,
     place: Place,
@@ -302,28 +311,35 @@ fn freeze_value(
 
 /// Replaces loads of parameters by their arguments, and what a reference refers to by the variable.
 pub(super) fn substitute(body: &mut Block, values: &HashMap<LocalId, Expr>) {
-    let _ = walk::visit_block_mut(body, &mut |node| {
-        match node {
-            NodeMut::Expr(expr) => {
-                if let ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) = &expr.kind
-                    && let Some(value) = values.get(local)
-                {
-                    *expr = typed(value.clone(), expr.ty.clone()).at(expr.span);
-                }
+    let _ = walk::visit_block_mut(body, &mut |node| substitute_node(node, values));
+}
+
+/// The same in one expression.
+pub(super) fn substitute_in(expr: &mut Expr, values: &HashMap<LocalId, Expr>) {
+    let _ = walk::visit_expr_mut(expr, &mut |node| substitute_node(node, values));
+}
+
+fn substitute_node(node: NodeMut<'_>, values: &HashMap<LocalId, Expr>) -> ControlFlow<()> {
+    match node {
+        NodeMut::Expr(expr) => {
+            if let ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) = &expr.kind
+                && let Some(value) = values.get(local)
+            {
+                *expr = typed(value.clone(), expr.ty.clone()).at(expr.span);
             }
-            NodeMut::Place(place) => {
-                // A part of a record that is passed by value.
-                if let PlaceKind::Local(local) = &place.kind
-                    && let Some(Expr { kind: ExprKind::Load(source), .. }) = values.get(local)
-                {
-                    *place = source.clone().at(place.span);
-                }
-                collapse(place);
-            }
-            NodeMut::Stmt(_) => {}
         }
-        ControlFlow::<()>::Continue(())
-    });
+        NodeMut::Place(place) => {
+            // A part of a record that is passed by value.
+            if let PlaceKind::Local(local) = &place.kind
+                && let Some(Expr { kind: ExprKind::Load(source), .. }) = values.get(local)
+            {
+                *place = source.clone().at(place.span);
+            }
+            collapse(place);
+        }
+        NodeMut::Stmt(_) => {}
+    }
+    ControlFlow::Continue(())
 }
 
 /// `*&place` is `place`, and `(&array[i])[j]` is `array[i + j]`.

@@ -2,8 +2,8 @@
 //!
 //! Afterwards a function has one exit, its end; loops are left only at their header, or by an `if (c) break;` that is
 //! the last statement of the body; there is no `switch` and no `continue`; counters are integers; in loops, pointers into
-//! one variable of the thread are indices; records of the thread that hold pointers are variables, one a field. What was
-//! computed is the same, in the same order.
+//! one variable of the thread are indices; records of the thread that hold pointers are variables, one a field; what a
+//! reference to a pointer refers to is named itself. What was computed is the same, in the same order.
 
 mod addresses;
 mod counted;
@@ -12,6 +12,7 @@ mod inline;
 mod jumps;
 mod pointers;
 mod records;
+mod references;
 mod runtime;
 mod shared;
 
@@ -22,5 +23,6 @@ pub(super) use inline::{Inlining, collapse, inline_calls};
 pub(super) use jumps::remove_jumps;
 pub(super) use pointers::pointers_to_indices;
 pub(super) use records::split_records;
+pub(super) use references::name_pointers;
 pub(super) use runtime::results_of_runtime;
 pub(super) use shared::gather_shared;

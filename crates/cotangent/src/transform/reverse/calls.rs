@@ -4,7 +4,9 @@ use super::super::locals::{declare, in_type};
 use super::function::{Ctx, Pair};
 use super::{Pattern, Sharing};
 use crate::analysis::{self, carries_floats};
+use crate::diagnostic::{Diagnostic, UNKNOWN_POINTER};
 use crate::ir::{Block, Expr, ExprKind, FunctionId, Place, Stmt, StmtKind, Type};
+use crate::source::Span;
 
 impl Ctx<'_> {
     pub(super) fn call(&mut self, stmt: &Stmt, into: Option<&Place>, callee: FunctionId, args: &[Expr]) -> Pair {
@@ -89,6 +91,10 @@ impl Ctx<'_> {
         }
         let targets = self.objects.targets(arg);
         if !targets.iter().any(|object| self.activity.is_active(object)) {
+            // What is behind the pointers that it points to would be lost.
+            if self.objects.reachable(arg).iter().any(|object| self.activity.is_active(object)) {
+                self.report(pointer_behind_argument(arg.span));
+            }
             return Sharing::Constant;
         }
         let private = targets.iter().filter(|object| self.is_private(object)).count();
@@ -109,6 +115,12 @@ impl Ctx<'_> {
         self.adjoint_of_aggregate(arg, &adjoint, after);
         Expr::address_of(adjoint)
     }
+}
+
+fn pointer_behind_argument(span: Span) -> Diagnostic {
+    let message = "a pointer to active values is passed by reference or by address";
+    Diagnostic::new(UNKNOWN_POINTER, span, message, "no adjoint can be handed on for what is behind it")
+        .help("pass the pointer itself, by value")
 }
 
 /// A pointer, whether it is one already or a variable that is a reference.

@@ -373,5 +373,5 @@ fn unknown_pointer(span: Span) -> Diagnostic {
         "what this points to is not known, and it may be active",
         "no adjoint can be found for it",
     )
-    .help("use a pointer that comes from a parameter or a variable")
+    .help("use a pointer that comes from a parameter or a variable, not one behind another pointer")
 }

@@ -34,8 +34,8 @@ use std::collections::{HashMap, HashSet};
 use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
 use super::convergence::divergent_returns;
 use super::normalize::{
-    Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, pointers_to_indices, remove_jumps,
-    results_of_runtime, split_records,
+    Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, name_pointers, pointers_to_indices,
+    remove_jumps, results_of_runtime, split_records,
 };
 use super::overlap::merge_overlapping;
 use super::privatize::privatize;
@@ -129,6 +129,7 @@ fn normal_form(module: &Module, mut function: Function, known: &mut Inlining) ->
     pointers_to_indices(module, &mut function);
     counted_loops(&mut function);
     function
+    name_pointers(module, &mut function);
 }
 
 /// What a derivative is for.
