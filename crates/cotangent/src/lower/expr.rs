@@ -63,7 +63,7 @@ impl<'a> Body<'_, 'a> {
             }
             Kind::DeclRefExpr => self.name_value(node),
             Kind::MemberExpr | Kind::ArraySubscriptExpr | Kind::PseudoObjectExpr => {
-                if let Some(builtin) = builtin_variable(node) {
+                if let Some(builtin) = self.builtin_variable(node) {
                     return Ok(builtin);
                 }
                 self.place(node).map(Expr::load)
@@ -209,7 +209,7 @@ impl<'a> Body<'_, 'a> {
         if let Some(Binding::Value(value)) = self.bindings.get(&reference.id) {
             return Ok(value.clone());
         }
-        if let Some(builtin) = builtin_variable(node) {
+        if let Some(builtin) = self.builtin_variable(node) {
             return Ok(builtin);
         }
         if let Some(whole) = self.whole_builtin(node)? {
@@ -383,43 +383,6 @@ impl<'a> Body<'_, 'a> {
         let ty = self.context.type_of(self.pass, &spelling, node.span)?;
         Ok(Expr::new(ExprKind::SizeOf(ty), Type::SIZE))
     }
-}
-
-/// `threadIdx.x` and its like.
-fn builtin_variable(node: &Node) -> Option<Expr> {
-    use crate::ir::{Axis, Builtin};
-    if node.kind == Kind::DeclRefExpr {
-        let is_warp_size = node.data.referenced_decl.as_ref()?.name.as_deref() == Some("warpSize");
-        return is_warp_size.then(|| Expr::new(ExprKind::Builtin(Builtin::WarpSize), Type::INT).at(node.span));
-    }
-    // In Clang's own headers the coordinates are properties: read by calling a member of the variable.
-    let member = match node.kind {
-        Kind::PseudoObjectExpr => node.inner.last()?.inner.first()?.inner.first()?,
-        _ => node,
-    };
-    let base = member.inner.first().filter(|_| member.kind == Kind::MemberExpr)?;
-    let base = if base.kind == Kind::OpaqueValueExpr { base.inner.first()? } else { base };
-    let variable = base.data.referenced_decl.as_ref().filter(|_| base.kind == Kind::DeclRefExpr)?;
-    let axis = match member.name().trim_start_matches("__fetch_builtin_") {
-        "x" => Axis::X,
-        "y" => Axis::Y,
-        "z" => Axis::Z,
-        _ => return None,
-    };
-    let builtin = builtin_vector(variable.name.as_deref()?)?(axis);
-    Some(Expr::new(ExprKind::Builtin(builtin), Type::UINT).at(node.span))
-}
-
-/// The built-in variable of that name, by coordinate.
-pub(super) fn builtin_vector(name: &str) -> Option<fn(crate::ir::Axis) -> crate::ir::Builtin> {
-    use crate::ir::Builtin;
-    Some(match name {
-        "threadIdx" => Builtin::ThreadIdx,
-        "blockIdx" => Builtin::BlockIdx,
-        "blockDim" => Builtin::BlockDim,
-        "gridDim" => Builtin::GridDim,
-        _ => return None,
-    })
 }
 
 /// An integer in a type that holds its negative.

@@ -3,11 +3,10 @@
 use super::call::{Action, PreparedCall};
 use super::constant::convert;
 use super::context::{Lowered, Pass, broken, problem, problem_with_help};
-use super::expr::builtin_vector;
 use super::function::Body;
 use crate::clang::{Kind, Node, Value};
 use crate::diagnostic;
-use crate::ir::{AtomicOp, Axis, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type};
+use crate::ir::{AtomicOp, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type};
 use crate::rules::{CHECK_BLOCK, Intrinsic};
 
 impl<'a> Body<'_, 'a> {
@@ -182,18 +181,6 @@ impl<'a> Body<'_, 'a> {
         Ok(std::array::from_fn(|axis| {
             Expr::load(place.clone().field(u32::try_from(axis).unwrap_or(0), Type::UINT)).at(node.span)
         }))
-    }
-
-    /// `threadIdx` as a whole, as a value of its record.
-    pub(super) fn whole_builtin(&mut self, node: &'a Node) -> Lowered<Option<Expr>> {
-        let Some(name) = node.data.referenced_decl.as_ref().and_then(|decl| decl.name.as_deref()) else {
-            return Ok(None);
-        };
-        let Some(builtin) = builtin_vector(name) else { return Ok(None) };
-        let ty = self.context.node_type(self.pass, node)?;
-        let coordinate = |axis| Expr::new(ExprKind::Builtin(builtin(axis)), Type::UINT).at(node.span);
-        let values = [Axis::X, Axis::Y, Axis::Z].map(coordinate).to_vec();
-        Ok(Some(Expr::new(ExprKind::Construct(values), ty).at(node.span)))
     }
 }
 

@@ -7,6 +7,7 @@
 //! Lowering is a normal form: what `emit` prints of a module is lowered to the same module again.
 
 mod assign;
+mod builtin;
 mod call;
 mod callee;
 mod cast;
