@@ -305,7 +305,8 @@ impl<'a> Declarations<'a> {
     fn name_by_typedef(&mut self, node: &'a Node, full: &str) {
         let Some(id) = node.inner.iter().find_map(type_declaration) else { return };
         let Some(declared) = self.get(id).filter(|declared| declared.node.name().is_empty()) else { return };
-        self.typedef_names.insert(id, node.name());
+        // The first of several is its name, as it is for the linker.
+        self.typedef_names.entry(id).or_insert(node.name());
         if declared.node.kind == Kind::EnumDecl {
             self.enumerations.insert(full.to_owned(), id);
         } else if declared.node.data.complete_definition {
@@ -383,11 +384,12 @@ fn named_function(node: &Node) -> Option<NodeId> {
     }
 }
 
-/// The record or enumeration that a type node means.
+/// The record or enumeration that a type node is, and not a pointer to it or another name for it.
 fn type_declaration(node: &Node) -> Option<NodeId> {
-    match &node.data.decl {
-        Some(declaration) if matches!(node.kind, Kind::RecordType | Kind::EnumType) => Some(declaration.id),
-        _ => node.inner.iter().find_map(type_declaration),
+    match (node.kind, &node.data.decl) {
+        (Kind::RecordType | Kind::EnumType, Some(declaration)) => Some(declaration.id),
+        (Kind::ElaboratedType, _) => node.inner.iter().find_map(type_declaration),
+        _ => None,
     }
 }
 
