@@ -126,6 +126,8 @@ pub struct Data {
     pub is_array: bool,
     /// `new (where) T`.
     pub is_placement: bool,
+    /// The namespace that a `namespace a = b;` means.
+    pub aliased_namespace: Option<Box<Reference>>,
     /// An `inline namespace`.
     pub is_inline: bool,
     /// The last elements of a partly initialised array.
@@ -224,7 +226,7 @@ kinds! {
     CXXDestructorDecl CXXConversionDecl CXXRecordDecl ClassTemplateDecl ClassTemplateSpecializationDecl FieldDecl VarDecl
     VarTemplateDecl VarTemplateSpecializationDecl ParmVarDecl EnumDecl EnumConstantDecl TypedefDecl TypeAliasDecl
     UsingDecl UsingDirectiveDecl StaticAssertDecl EmptyDecl BindingDecl DecompositionDecl TemplateArgument
-    CXXCtorInitializer RecordType EnumType ElaboratedType
+    CXXCtorInitializer RecordType EnumType ElaboratedType NamespaceAliasDecl
 
     CompoundStmt DeclStmt IfStmt ForStmt WhileStmt DoStmt SwitchStmt CaseStmt DefaultStmt BreakStmt ContinueStmt
     ReturnStmt NullStmt CXXForRangeStmt AttributedStmt GCCAsmStmt GotoStmt LabelStmt CXXTryStmt

@@ -156,8 +156,9 @@ impl Parser<'_> {
                 || self.eat_word("class")
                 || self.eat_word("enum")
                 || self.eat_word("union")
+                || self.eat_word("typename")
             {
-                // The tag says nothing that the name does not.
+                // The word says nothing that the name does not.
             } else {
                 let length = name_length(self.rest);
                 let is_first = name.is_empty();
@@ -225,6 +226,12 @@ impl Parser<'_> {
             } else {
                 break;
             }
+        }
+        // There are no arrays of references: of a template's `T &`, where `T` is an array, Clang prints `float &[8]`.
+        if let (Some(Piece::Array(_)), Some(Piece::Pointer { is_reference: true, .. })) =
+            (pieces.first(), pointers.last())
+        {
+            pieces.splice(0..0, pointers.pop());
         }
         pieces.extend(pointers.into_iter().rev());
         self.depth -= 1;
@@ -351,6 +358,10 @@ mod tests {
             ("const unsigned int", "const unsigned int"),
             ("float *const *", "pointer to (const pointer to (float))"),
             ("float *[4]", "array Some(4) of (pointer to (float))"),
+            // As Clang prints a template's `T &` and `const T &` of arrays.
+            ("float &[8]", "reference to (array Some(8) of (float))"),
+            ("const float *&[2][8]", "reference to (array Some(2) of (array Some(8) of (pointer to (const float))))"),
+            ("typename Of<float3>::type *", "pointer to (Of<float3>::type)"),
             ("char[]", "array None of (char)"),
             ("geo::Vec<float, 3>::In &&", "reference to (geo::Vec<float, 3>::In)"),
             ("const (lambda at k.cu:7:12) &", "reference to (const (lambda at k.cu:7:12))"),

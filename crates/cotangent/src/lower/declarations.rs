@@ -27,6 +27,9 @@ pub(super) struct Declarations<'a> {
     specializations: HashMap<String, Vec<NodeId>>,
     /// What typedefs stand for, by the spelling that types use.
     aliases: HashMap<String, &'a str>,
+    /// Namespaces, and names for them, by the spelling that types use, with a trailing `::`.
+    namespaces: HashMap<NodeId, String>,
+    namespace_aliases: HashMap<String, String>,
     /// Enumerations, by the spelling that types use.
     enumerations: HashMap<String, NodeId>,
     /// Values of enumerators.
@@ -81,6 +84,8 @@ impl<'a> Declarations<'a> {
             records: HashMap::new(),
             specializations: HashMap::new(),
             aliases: HashMap::new(),
+            namespaces: HashMap::new(),
+            namespace_aliases: HashMap::new(),
             enumerations: HashMap::new(),
             enumerators: HashMap::new(),
             fields: HashMap::new(),
@@ -155,6 +160,16 @@ impl<'a> Declarations<'a> {
         self.aliases.get(spelling).copied()
     }
 
+    /// The name with the namespace itself in the place of another name for it.
+    pub(super) fn without_namespace_alias(&self, spelling: &str) -> Option<String> {
+        let end = spelling.find('<').unwrap_or(spelling.len());
+        let ends = spelling[..end].match_indices("::").map(|(at, colons)| at + colons.len());
+        ends.into_iter().find_map(|end| {
+            let (scope, rest) = spelling.split_at(end);
+            self.namespace_aliases.get(scope).map(|meant| format!("{meant}{rest}"))
+        })
+    }
+
     /// The enumeration that types spell like this.
     pub(super) fn enumeration(&self, spelling: &str) -> Option<&'a Node> {
         self.enumerations.get(spelling).and_then(|id| self.get(*id)).map(|declared| declared.node)
@@ -194,10 +209,21 @@ impl<'a> Declarations<'a> {
         match node.kind {
             Kind::NamespaceDecl => {
                 let inner = self.enter(scope, node.name(), true);
+                self.namespaces.insert(node.id, self.scopes[inner].spelling.clone());
                 self.visit_all(&node.inner, inner, None, in_pattern);
             }
             Kind::CXXRecordDecl | Kind::ClassTemplateSpecializationDecl => {
                 self.visit_record(node, scope, record, in_pattern)
+            }
+            Kind::NamespaceAliasDecl => {
+                if let Some(meant) = &node.data.aliased_namespace
+                    && let Some(spelling) = self.namespaces.get(&meant.id)
+                {
+                    let alias = format!("{}{}::", self.scopes[scope].spelling, node.name());
+                    let spelling = spelling.clone();
+                    self.namespaces.insert(node.id, spelling.clone());
+                    self.namespace_aliases.insert(alias, spelling);
+                }
             }
             Kind::ClassTemplateDecl | Kind::FunctionTemplateDecl | Kind::VarTemplateDecl => {
                 // The first declaration is the pattern; its instantiations follow.

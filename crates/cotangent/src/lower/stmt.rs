@@ -103,6 +103,7 @@ impl<'a> Body<'_, 'a> {
             | Kind::EnumDecl
             | Kind::UsingDecl
             | Kind::UsingDirectiveDecl
+            | Kind::NamespaceAliasDecl
             | Kind::EmptyDecl => Ok(()),
             Kind::DecompositionDecl => problem_with_help(
                 diagnostic::UNSUPPORTED_DECLARATION,

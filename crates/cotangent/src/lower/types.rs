@@ -163,7 +163,9 @@ impl<'a> Context<'a> {
     fn in_scope<T>(&self, pass: Pass, name: &str, look_up: impl Fn(&str) -> Option<T>) -> Option<T> {
         let mut scope = self.scope.as_str();
         loop {
-            if let Some(found) = look_up(&format!("{scope}{name}")) {
+            let full = format!("{scope}{name}");
+            let meant = self.declarations(pass).without_namespace_alias(&full);
+            if let Some(found) = look_up(&full).or_else(|| look_up(&meant?)) {
                 return Some(found);
             }
             if scope.is_empty() {
