@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::locals::{assign, declare};
+use super::super::locals::{assign, declare, tell_apart};
 use super::function::Ctx;
 use super::slice::Sliced;
 use crate::diagnostic::{Diagnostic, RECORD_SIZE};
@@ -61,6 +61,7 @@ pub(super) fn count_slots(ctx: &mut Ctx<'_>, body: &Block, reserved: i128) -> Op
         into: None,
     };
     function.body.push(Stmt::new(most));
+    tell_apart(&mut function, &mut ctx.names);
     Some(function)
 }
 

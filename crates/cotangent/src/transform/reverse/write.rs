@@ -318,6 +318,8 @@ impl Ctx<'_> {
         };
         augmented.locals = self.function.locals.clone();
         augmented.body = body;
+        tell_apart(&mut augmented, &mut self.names.clone());
+        tell_apart(&mut self.function, &mut self.names);
         if self.uses_record {
             let types = record::recorded_types(&augmented.body);
             let (filled, read) = match fixed {
