@@ -13,7 +13,7 @@ pub(super) fn construct(scope: &Scope<'_>, ty: &Type, parts: &[Expr]) -> Code {
     if let Some(call) = constructor_call(scope, *id, parts) {
         return Code::postfix(call);
     }
-    Code::postfix(format!("{}{}", record_name(scope, *id), braces(scope, parts)))
+    Code::postfix(format!("{}{}", record_name(scope, *id), fields(scope, *id, parts)))
 }
 
 /// The initial value of a declared variable with what precedes it: ` = {x, y}`, `(x, y)` for `dim3`.
@@ -24,7 +24,7 @@ pub(super) fn initializer(scope: &Scope<'_>, ty: &Type, parts: &[Expr]) -> Strin
     }
     match constructor_call(scope, *id, parts) {
         Some(call) => format!(" = {call}"),
-        None => format!(" = {}", braces(scope, parts)),
+        None => format!(" = {}", fields(scope, *id, parts)),
     }
 }
 
@@ -90,6 +90,32 @@ fn is_vector(record: &Record) -> bool {
     ];
     let is_sized = |rest: &str| matches!(rest, "1" | "2" | "3" | "4");
     record.is_builtin && ELEMENTS.iter().any(|element| record.name.strip_prefix(element).is_some_and(is_sized))
+}
+
+/// The fields of a record. A struct of CUDA's runtime that is all zero needs none: it may have others elsewhere.
+fn fields(scope: &Scope<'_>, id: RecordId, parts: &[Expr]) -> String {
+    let record = &scope.program.module.records[id];
+    let is_of_runtime = record.is_builtin && record.name.starts_with("cuda");
+    if is_of_runtime && parts.iter().all(is_zero) { "{}".to_owned() } else { braces(scope, parts) }
+}
+
+fn is_zero(part: &Expr) -> bool {
+    match &part.kind {
+        ExprKind::Bool(value) => !value,
+        ExprKind::Int(value) => *value == 0,
+        ExprKind::Float(value) => value.0.to_bits() == 0,
+        ExprKind::Null => true,
+        ExprKind::Construct(parts) => parts.iter().all(is_zero),
+        ExprKind::Cast(operand) => is_zero(operand),
+        ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_) => false,
+    }
 }
 
 fn braces(scope: &Scope<'_>, parts: &[Expr]) -> String {

@@ -116,8 +116,11 @@ impl<'a> Body<'_, 'a> {
 
     /// A record made by a constructor without arguments that Clang wrote: nothing, or the members' own values.
     fn default_value(&mut self, node: &'a Node, ty: &Type) -> Lowered<Option<Expr>> {
-        let Type::Record(_) = ty else { return Ok(None) };
-        if self.is_of_half(ty) {
+        let Type::Record(record) = ty else { return Ok(None) };
+        let is_builtin = self.context.module.records[*record].is_builtin;
+        // What a struct of CUDA's own holds, the compiler that builds the program knows better.
+        let is_trivial = self.constructor(node).is_some_and(|constructor| constructor.node.data.is_implicit);
+        if self.is_of_half(ty) || is_builtin && is_trivial {
             return Ok(None);
         }
         if let Some(constructed) = self.constructor_call(node)? {

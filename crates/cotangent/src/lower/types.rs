@@ -34,6 +34,9 @@ const STANDARD_ALIASES: &[(&str, IntKind)] = &[
     ("ulong", IntKind::UnsignedLong),
 ];
 
+/// The headers of CUDA that declare the runtime's structs, `cudaDeviceProp` and its like.
+const RUNTIME_HEADERS: &[&str] = &["driver_types.h", "surface_types.h", "texture_types.h"];
+
 /// How many typedefs and records may lie inside one another.
 const MAX_TYPE_DEPTH: usize = 64;
 
@@ -280,7 +283,8 @@ impl<'a> Context<'a> {
 
     /// Adds a record without fields, or finds the one that the other pass has added for the same declaration.
     pub(super) fn add_record(&mut self, pass: Pass, id: NodeId, wanted: &str, node: &Node) -> RecordId {
-        let is_builtin = is_builtin_record(wanted);
+        let header = self.declarations(pass).file_name(node.span).rsplit('/').next().unwrap_or("");
+        let is_builtin = is_builtin_record(wanted) || RUNTIME_HEADERS.contains(&header);
         let span = node.span;
         let same = |record: &Record| !span.is_none() && record.span == span && record.name.starts_with(wanted);
         let known = self.module.records.entries().find(|(_, record)| same(record)).map(|(known, _)| known);
