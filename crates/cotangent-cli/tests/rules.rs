@@ -231,6 +231,7 @@ impl Program {
             locals,
             body,
             launch_bounds: None,
+            is_extern_c: false,
             span: Span::NONE,
         });
         name

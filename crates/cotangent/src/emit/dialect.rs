@@ -22,6 +22,8 @@ pub(super) struct Spellings {
     pub(super) device: &'static str,
     /// Before a prototype or definition on the host.
     pub(super) host: &'static str,
+    /// Before a function that the linker knows by its own name.
+    pub(super) c_linkage: &'static str,
     /// Whether kernels keep `__launch_bounds__`.
     pub(super) has_launch_bounds: bool,
     /// Before the alignment of a record, which follows in parentheses.
@@ -107,6 +109,7 @@ const CUDA: Spellings = Spellings {
     kernel: "__global__ ",
     device: "__device__ ",
     host: "",
+    c_linkage: "extern \"C\" ",
     has_launch_bounds: true,
     align: "__align__",
     shared: "__shared__ ",
@@ -122,6 +125,8 @@ const CPU: Spellings = Spellings {
     kernel: "static inline ",
     device: "static inline ",
     host: "",
+    // What is printed runs beside the program's own text.
+    c_linkage: "",
     has_launch_bounds: false,
     align: "alignas",
     shared: "__shared__ ",

@@ -80,7 +80,11 @@ fn signature(scope: &Scope<'_>, id: FunctionId) -> String {
     }
     let (_, name) = split(&function.name);
     let result = type_name(scope, &function.result);
-    let linkage = if scope.program.is_part_of_file { "[[maybe_unused]] static " } else { "" };
+    let linkage = match (scope.program.is_part_of_file, function.is_extern_c) {
+        (true, _) => "[[maybe_unused]] static ",
+        (false, true) => spellings.c_linkage,
+        (false, false) => "",
+    };
     format!("{linkage}{space}{result} {bounds}{name}({})", comma_separated(&params))
 }
 

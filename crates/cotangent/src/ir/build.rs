@@ -50,6 +50,7 @@ impl<'m> FunctionBuilder<'m> {
             locals: IdVec::new(),
             body: Vec::new(),
             launch_bounds: None,
+            is_extern_c: false,
             span: Span::NONE,
         };
         FunctionBuilder {

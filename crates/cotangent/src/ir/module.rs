@@ -164,6 +164,8 @@ pub struct Function {
     pub body: Block,
     /// `__launch_bounds__(threads, blocks)`, of a kernel.
     pub launch_bounds: Option<LaunchBounds>,
+    /// `extern "C"`: the linker knows it by its own name.
+    pub is_extern_c: bool,
     /// Where it stands in the user's text.
     pub span: Span,
 }

@@ -130,7 +130,12 @@ impl<'a> Context<'a> {
             Pass::Host => Space::Host,
         };
         let launch_bounds = node.child(Kind::CUDALaunchBoundsAttr).and_then(launch_bounds);
-        Ok(self.add(Function { name, space, params, result, locals, body: statements, launch_bounds, span: node.span }))
+        // What C++ mangles, it marks; `main` is never mangled.
+        let is_extern_c = node.data.mangled_name.as_deref() == Some(node.name())
+            && name.rsplit("::").next() == Some(node.name())
+            && node.name() != "main";
+        let (body, span) = (statements, node.span);
+        Ok(self.add(Function { name, space, params, result, locals, body, launch_bounds, is_extern_c, span }))
     }
 
     /// The name in the output: with namespaces, the class of a member, and an instantiation's arguments.

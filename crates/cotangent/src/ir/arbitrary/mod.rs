@@ -182,6 +182,7 @@ fn function(choices: &mut Choices<'_>, module: &Module, index: usize) -> Functio
         let min_blocks = choices.chance().then(|| choices.number());
         function.launch_bounds = Some(LaunchBounds { max_threads: 1 + choices.below(1024) as u32, min_blocks });
     }
+    function.is_extern_c = choices.below(4) == 0;
     for _ in 0..choices.below(3) {
         let (name, ty) = (choices.local_name().into(), choices.object_type(module, 1));
         function.locals.push(Local { name, ty, storage: Storage::Private, span: Span::NONE });

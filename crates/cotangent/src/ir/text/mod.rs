@@ -20,7 +20,8 @@
 //! module  = item*
 //! item    = builtin? record NAME (align INT)? { (NAME: type),* }
 //!         | (device|constant|managed|constexpr|host) NAME: type (= expr)? ;
-//!         | (kernel|device|host) NAME(local,*) (-> type)? (bounds INT (, INT)?)? { (unused local;)* stmt* }
+//!         | (kernel|device|host) NAME(local,*) (-> type)? (bounds INT (, INT)?)? extern?
+//!           { (unused local;)* stmt* }
 //!         | rule NAME: (pullback NAME | split NAME, NAME | constant) ;
 //! local   = (shared|dynamic)? NAME (#INT)? : type
 //! type    = quals base (*|& restrict? | [INT] | quals)*        quals = const? volatile?

@@ -188,6 +188,7 @@ impl<'t> Parser<'t> {
             let min_blocks = if self.accept(",")? { Some(self.integer("a number of blocks")?) } else { None };
             launch_bounds = Some(LaunchBounds { max_threads, min_blocks });
         }
+        let is_extern_c = self.accept_word("extern")?;
         self.symbol("{")?;
         while self.accept_word("unused")? {
             self.declaration()?;
@@ -196,7 +197,8 @@ impl<'t> Parser<'t> {
         let body = self.statements_to_brace()?;
         let locals = self.finish_locals()?;
         let span = Span::NONE;
-        self.module.functions.push(Function { name, space, params, result, locals, body, launch_bounds, span });
+        let function = Function { name, space, params, result, locals, body, launch_bounds, is_extern_c, span };
+        self.module.functions.push(function);
         Ok(())
     }
 

@@ -117,7 +117,7 @@ impl<'m> Printer<'m> {
                 self.number(min_blocks);
             }
         }
-        self.push(" {\n");
+        self.push(if function.is_extern_c { " extern {\n" } else { " {\n" });
         self.indent = 1;
         for local in undeclared(function) {
             self.push("  unused ");

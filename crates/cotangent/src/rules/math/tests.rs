@@ -62,6 +62,7 @@ fn function_of(name: &str, argument: usize, real: &Type) -> Option<Module> {
         locals,
         body: vec![Stmt::new(StmtKind::Return(Some(value)))],
         launch_bounds: None,
+        is_extern_c: false,
         span: Span::NONE,
     });
     Some(module)

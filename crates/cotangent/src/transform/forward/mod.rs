@@ -187,6 +187,7 @@ impl<'m> Ctx<'m> {
             body,
             launch_bounds: function.launch_bounds,
             span: function.span,
+            is_extern_c: false,
         };
         fit_references(&self.module, &mut pushforward);
         self.module.functions.push(pushforward)

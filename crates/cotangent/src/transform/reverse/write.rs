@@ -73,7 +73,8 @@ pub(super) fn write(
     let activity = activity(normal, &objects, &primal.body, &named);
     let written = analysis::written(&objects, &primal.body);
     let name = name_of(normal, primal, kind, &named);
-    let mut function = Function { name: pullbacks.free_name(name), body: Block::new(), ..primal.clone() };
+    let name = pullbacks.free_name(name);
+    let mut function = Function { name, body: Block::new(), is_extern_c: false, ..primal.clone() };
     if let Kind::Pullback(_) = kind {
         function.result = Type::Void;
     }
