@@ -69,7 +69,7 @@ pub fn print_derivative(
             return Ok(emit::emit(&derivative, Dialect::Cuda));
         }
         let behind = emit::emit_behind(&mut [derivative], &provided, Sharing::Headers);
-        let clashes = behind.problems(module.functions[request.function].span);
+        let clashes = behind.problems(&[module.functions[request.function].span]);
         if !clashes.is_empty() {
             return Err(rendered(clashes));
         }

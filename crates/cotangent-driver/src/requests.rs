@@ -67,7 +67,12 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<S
             let wanted = transform::Request::new(&module, function, request.wrt.as_deref());
             match wanted.and_then(|wanted| differentiate(&module, &wanted, mode)) {
                 Ok(derivative) => answers.push(Answer { request, derivative }),
-                Err(found) => {
+                Err(mut found) => {
+                    // A name is taken for the request, wherever the function stands.
+                    for taken in found.iter_mut().filter(|found| found.code == diagnostic::TAKEN_NAME) {
+                        taken.span = request.span;
+                        taken.label = "the derivative that is asked for here has that name".to_owned();
+                    }
                     problems.extend(found.into_iter().filter(|found| !problems.contains(found)).collect::<Vec<_>>())
                 }
             }

@@ -278,3 +278,19 @@ fn what_cannot_be_answered_is_refused() {
         assert_eq!(refused(program), [error, help], "{program}");
     }
 }
+
+#[test]
+fn a_taken_name_is_shown_at_the_request_that_needs_it() {
+    let program = "__global__ void add(float* x) { x[0] += x[0] * x[1]; }
+void add_grad() {}
+float taken_pushforward(float x) { return 2.0f * x; }
+float taken(float x) { return taken_pushforward(x) * x; }
+auto fine = cotangent::gradient(scale);
+";
+    for request in ["cotangent::gradient(add)", "cotangent::pushforward(taken)"] {
+        let said = text_for(&format!("{KERNEL}{program}auto shown = {request};\n")).unwrap_err();
+        let line = format!("auto shown = {request};");
+        assert!(said.contains("error[C0205]") && said.contains(&line), "{said}");
+        assert_eq!(said.matches("-->").count(), 1, "{said}");
+    }
+}

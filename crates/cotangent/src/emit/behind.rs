@@ -20,8 +20,8 @@ pub struct Behind {
     pub text: String,
     /// Structs that stand for types of the program.
     pub copies: Vec<Copied>,
-    /// What the program calls otherwise.
-    pub clashes: Vec<Name>,
+    /// What the program calls otherwise, and the module that needs it.
+    clashes: Vec<(usize, Name)>,
 }
 
 /// Who else may have printed the same.
@@ -44,9 +44,11 @@ pub struct Copied {
 }
 
 impl Behind {
-    /// What is said about names that cannot be told apart from the program's own, by what is differentiated.
-    pub fn problems(&self, span: Span) -> Vec<Diagnostic> {
-        let problem = |name: &Name| {
+    /// What is said about names that cannot be told apart from the program's own; `spans` are what asks for each of the
+    /// modules.
+    pub fn problems(&self, spans: &[Span]) -> Vec<Diagnostic> {
+        let problem = |(module, name): &(usize, Name)| {
+            let span = spans.get(*module).copied().unwrap_or_default();
             let message = format!("`{name}` of the derivative cannot be told apart from the program's own");
             let help = "rename what the program calls so; move a variable that is meant out of its class";
             Diagnostic::new(TAKEN_NAME, span, message, "the derivative of this needs it").help(help)
@@ -61,14 +63,15 @@ impl Behind {
 /// The modules must be valid, and come from the program.
 pub fn emit_behind(modules: &mut [Module], provided: &Provided, sharing: Sharing) -> Behind {
     let mut printer =
-        Printer { provided, printed: BTreeMap::new(), declared: BTreeSet::new(), behind: Behind::default() };
+        Printer { provided, printed: BTreeMap::new(), declared: BTreeSet::new(), behind: Behind::default(), module: 0 };
     let headers: BTreeSet<&str> = modules.iter().flat_map(usage::headers).collect();
     let mut text = Sections::default();
     for header in headers {
         text.begin(Kind::Header, "");
         text.lines.line(&format!("#include {header}"));
     }
-    for module in modules {
+    for (number, module) in modules.iter_mut().enumerate() {
+        printer.module = number;
         printer.rename(module);
         // The last is what was asked for; what comes before, others may need as well.
         let last = module.functions.iter().last().map(|function| function.name.clone());
@@ -113,6 +116,8 @@ struct Printer<'p> {
     /// Records that are declared already.
     declared: BTreeSet<Name>,
     behind: Behind,
+    /// The number of the module that is being printed.
+    module: usize,
 }
 
 impl Printer<'_> {
@@ -161,7 +166,7 @@ impl Printer<'_> {
         for variable in module.globals.iter().filter(|variable| !self.provided.globals.contains(&variable.name)) {
             // A variable that code changes is the program's or none.
             if variable.storage != crate::ir::GlobalStorage::Constexpr {
-                self.behind.clashes.push(variable.name.clone());
+                self.behind.clashes.push((self.module, variable.name.clone()));
                 continue;
             }
             let text = lines(|lines| global::definition(&program, lines, variable));
@@ -176,7 +181,7 @@ impl Printer<'_> {
             let printed = |module: &Module| lines(|lines| function::definition(&program_of(module), lines, id));
             let own_name = module.functions[id].name.clone();
             if self.provided.taken.contains(&own_name) {
-                self.behind.clashes.push(own_name.clone());
+                self.behind.clashes.push((self.module, own_name.clone()));
             }
             let mut number = 1;
             let mut text = printed(module);
@@ -220,7 +225,7 @@ impl Printer<'_> {
             }
             Some(known) => {
                 if *known != item.text {
-                    self.behind.clashes.push(item.name);
+                    self.behind.clashes.push((self.module, item.name));
                 }
                 None
             }

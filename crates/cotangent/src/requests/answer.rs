@@ -8,6 +8,7 @@ use crate::diagnostic::{Diagnostic, REQUEST_RESULT};
 use crate::direct::{Edit, apply};
 use crate::emit::{self, Behind, Sharing};
 use crate::ir::{Module, Name, Provided, Space};
+use crate::source::Span;
 
 /// A request and what it asks for.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,7 +33,8 @@ pub fn answered(
     let (requests, mut modules): (Vec<Request>, Vec<Module>) =
         answers.into_iter().map(|answer| (answer.request, answer.derivative)).unzip();
     let behind = emit::emit_behind(&mut modules, provided, Sharing::None);
-    let clashes = behind.problems(requests.first().map(|request| request.span).unwrap_or_default());
+    let spans: Vec<Span> = requests.iter().map(|request| request.span).collect();
+    let clashes = behind.problems(&spans);
     if !clashes.is_empty() {
         return Err(clashes);
     }

@@ -17,6 +17,7 @@ mod reverse;
 mod shadow;
 mod signatures;
 mod simplify;
+mod taken_name;
 mod variables;
 
 pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};

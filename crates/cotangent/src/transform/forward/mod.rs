@@ -29,6 +29,7 @@ use super::locals::zero;
 use super::normalize::results_of_runtime;
 use super::references::fit_references;
 use super::simplify::drop_idle_pointers;
+use super::taken_name::taken_name;
 use super::variables::{labels, lift};
 use super::{Request, Shadows, shadow_name, shadow_type};
 use crate::diagnostic::{self, Diagnostic};
@@ -186,8 +187,8 @@ impl<'m> Ctx<'m> {
             locals,
             body,
             launch_bounds: function.launch_bounds,
-            span: function.span,
             is_extern_c: false,
+            span: function.span,
         };
         fit_references(&self.module, &mut pushforward);
         self.module.functions.push(pushforward)
@@ -200,15 +201,7 @@ impl<'m> Ctx<'m> {
         let mut active = active.to_vec();
         active.sort_unstable();
         labels(self.primal, function, &active).iter().for_each(|label| name += &format!("_{label}"));
-        if self.primal.functions.iter().any(|other| *other.name == *name)
-            || self.primal.globals.iter().any(|other| *other.name == *name)
-            || self.primal.records.iter().any(|other| *other.name == *name)
-        {
-            let message = format!("the name `{name}` is taken");
-            let refused =
-                Diagnostic::new(diagnostic::TAKEN_NAME, function.span, message, "its derivative has that name");
-            self.diagnostics.push(refused.help("rename what has it now"));
-        }
+        self.diagnostics.extend(taken_name(self.primal, function.span, &name));
         // Versions of one function that differ behind pointers only.
         let mut number = 1;
         let wanted = name.clone();

@@ -43,6 +43,7 @@ use super::references::references_to_pointers;
 use super::shadow::Widening;
 use super::signatures::check_rules;
 use super::simplify::simplify;
+use super::taken_name::{is_taken, taken_name};
 use super::variables::lift;
 use super::{Analyses, Form, Request, launch};
 use crate::diagnostic::Diagnostic;
@@ -78,6 +79,10 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
             Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
             Form::Split { saved } => Kind::Split { wrt, saved: saved.clone(), contended: Vec::new() },
         };
+        let asked = &normal.functions[request.function];
+        if let Some(taken) = taken_name(module, asked.span, &write::name_of(&normal, asked, &kind, &lifted.wrt)) {
+            return Err(lifted.said(vec![taken]));
+        }
         let derived = pullbacks.derive(&normal, request.function, &kind);
         if pullbacks.unfit.is_empty() {
             let Derived { function, augmented, slots, .. } = derived.map_err(|found| lifted.said(found))?;
@@ -124,12 +129,12 @@ fn normal_form(module: &Module, mut function: Function, known: &mut Inlining) ->
     remove_jumps(module, &mut function);
     loops_without_numbers(module, &mut function);
     inline_calls(module, known, &mut function);
+    name_pointers(module, &mut function);
     gather_shared(&mut function);
     split_records(module, &mut function);
     pointers_to_indices(module, &mut function);
     counted_loops(&mut function);
     function
-    name_pointers(module, &mut function);
 }
 
 /// What a derivative is for.
@@ -304,11 +309,11 @@ impl Pullbacks {
         Some(id)
     }
 
-    /// A name for a derivative that no function has.
+    /// A name for a derivative that nothing else has.
     fn free_name(&self, wanted: String) -> Name {
         let mut name = wanted.clone();
         let mut number = 1;
-        while self.output.function(&name).is_some() {
+        while is_taken(&self.output, &name) {
             number += 1;
             name = format!("{wanted}_{number}");
         }

@@ -407,7 +407,7 @@ impl Ctx<'_> {
 }
 
 /// `f_grad` if all that could be named is named, else with the positions; pullbacks tell what threads share.
-fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -> String {
+pub(super) fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[LocalId]) -> String {
     let mut positions = labels(module, primal, named);
     let word = match kind {
         Kind::Gradient { .. } => "grad",
