@@ -21,11 +21,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Install what development needs: Clang 19, NVIDIA's compiler, CUDA 12.4 headers, CMake, JAX, test tools. A no-op
-    /// when it is all there.
+    /// Install what any step of the gate needs: Clang 19 with its sanitizers, NVIDIA's compiler, CUDA 12.4 headers,
+    /// CMake, JAX, test tools. A no-op when it is all there.
     Setup,
     /// Check the structure of the sources: module edges, sizes, how files begin, tests that never run, paths of one
-    /// machine.
+    /// machine, programs that setup does not install.
     Tidy,
     /// Compile the printed CUDA of all fixtures (`*.printed.cu`, `*.grad.cu`, `*.forward.cu`) with nvcc and ptxas.
     Validate {

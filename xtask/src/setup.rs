@@ -1,6 +1,8 @@
 //! Installs what development needs and the machine lacks. Versions are pinned here; a stamp beside each installation
 //! holds them, so that a second run does nothing.
 
+pub(crate) mod table;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -9,6 +11,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use cotangent_driver::Environment;
 use cotangent_driver::tools::{find_clang, site_packages};
+
+use table::{CARGO_SUBCOMMANDS, Kind, NEXTEST, PACKAGES};
 
 /// NVIDIA's compiler, the real one, from PyPI. It wants no GPU.
 const CUDA_COMPILER: &[&str] = &[
@@ -37,22 +41,12 @@ const CHECKERS: &[&str] = &["typos==1.51.1"];
 /// JAX, which gradients of the examples are compared with; for the CPU.
 const JAX: &[&str] = &["jax==0.10.2", "jaxlib==0.10.2"];
 
-/// Programs that are wanted on `PATH`, and the Debian packages that bring them.
-const SYSTEM: &[(&str, &str)] = &[
-    ("clang++-19", "clang-19"),
-    ("g++", "g++"),
-    ("python3", "python3-venv"),
-    ("git", "git"),
-    // For the test of the CMake package.
-    ("cmake", "cmake"),
-    ("make", "make"),
-];
-
 /// Installs.
 pub(crate) fn setup() -> Result<()> {
     let environment = Environment::of_process();
     let cache = environment.cache()?;
     system_packages(&environment)?;
+    rust_components(&environment)?;
     find_clang(&environment)?;
 
     let compiler = environment.cached_compiler().context("no cache folder")?;
@@ -68,11 +62,9 @@ pub(crate) fn setup() -> Result<()> {
 }
 
 fn system_packages(environment: &Environment) -> Result<()> {
-    let missing: Vec<&str> = SYSTEM
-        .iter()
-        .filter(|(program, _)| environment.find_in_path(program).is_none())
-        .map(|(_, package)| *package)
-        .collect();
+    let is_whole = |things: &[(Kind, &str)]| things.iter().all(|(kind, name)| is_there(environment, *kind, name));
+    let missing: Vec<&str> =
+        PACKAGES.iter().filter(|package| !is_whole(package.brings)).map(|package| package.name).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -87,6 +79,45 @@ fn system_packages(environment: &Environment) -> Result<()> {
     let mut install = Command::new("apt-get");
     install.env("DEBIAN_FRONTEND", "noninteractive").args(["install", "-y", "-qq", "--no-install-recommends"]);
     run(&format!("installing {}", missing.join(" ")), install.args(&missing)).context(by_hand)
+}
+
+/// Whether the machine has it. What is linked is tried, because where it lies differs between systems.
+fn is_there(environment: &Environment, kind: Kind, name: &str) -> bool {
+    match kind {
+        Kind::Program => environment.find_in_path(name).is_some(),
+        Kind::Sanitizer => links(&format!("-fsanitize={name}")),
+        Kind::Library => links(&format!("-l{name}")),
+        Kind::PythonModule => succeeds(Command::new("python3").args(["-c", &format!("import {name}")])),
+        Kind::File => Path::new(name).is_file(),
+        Kind::CargoSubcommand => succeeds(Command::new(env!("CARGO")).args([name, "--version"])),
+    }
+}
+
+/// Whether Clang links an empty program with this flag.
+fn links(flag: &str) -> bool {
+    let Ok(folder) = tempfile::tempdir() else { return false };
+    let source = folder.path().join("empty.c");
+    let mut clang = Command::new("clang-19");
+    clang.arg(&source).arg(flag).arg("-o").arg(folder.path().join("empty"));
+    fs::write(&source, "int main(void) { return 0; }\n").is_ok() && succeeds(&mut clang)
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// The parts of Rust that a minimal installation leaves out.
+fn rust_components(environment: &Environment) -> Result<()> {
+    let is_missing = |subcommand: &str| !is_there(environment, Kind::CargoSubcommand, subcommand);
+    let rows = CARGO_SUBCOMMANDS.iter().filter(|(_, brought_by)| *brought_by != NEXTEST);
+    let missing: Vec<&str> = rows.filter(|(name, _)| is_missing(name)).map(|(_, component)| *component).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = missing.join(" ");
+    ensure!(environment.find_in_path("rustup").is_some(), "these parts of Rust are missing: {names}");
+    run(&format!("installing {names}"), Command::new("rustup").args(["component", "add"]).args(&missing))
 }
 
 /// Makes a virtual environment hold exactly these packages. Returns whether there was anything to do.
@@ -140,15 +171,20 @@ fn nextest(environment: &Environment) -> Result<()> {
     if environment.find_in_path("cargo-nextest").is_some() || bin.join("cargo-nextest").is_file() {
         return Ok(());
     }
-    let download = format!(
-        "set -o pipefail; curl -fsSL --max-time 60 https://get.nexte.st/0.9/linux | tar xzf - -C '{}'",
-        bin.display()
-    );
-    if run("downloading cargo-nextest", Command::new("bash").args(["-c", &download])).is_ok() {
+    if download_nextest(&bin).is_ok() {
         return Ok(());
     }
     let mut build = Command::new(env!("CARGO"));
-    run("building cargo-nextest", build.args(["install", "--locked", "--quiet", "cargo-nextest"]))
+    run("building cargo-nextest", build.args(["install", "--locked", "--quiet", NEXTEST]))
+}
+
+fn download_nextest(bin: &Path) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let archive = folder.path().join("nextest.tar.gz");
+    let mut download = Command::new("curl");
+    download.args(["-fsSL", "--max-time", "60", "https://get.nexte.st/0.9/linux", "-o"]).arg(&archive);
+    run("downloading cargo-nextest", &mut download)?;
+    run("unpacking cargo-nextest", Command::new("tar").arg("xzf").arg(&archive).arg("-C").arg(bin))
 }
 
 fn is_root() -> bool {

@@ -2,6 +2,7 @@
 //! a function from files to complaints; `cargo xtask tidy` and the test below run them all.
 
 mod edges;
+mod needs;
 mod paths;
 mod sizes;
 mod text;
@@ -57,6 +58,7 @@ fn check(files: &[SourceFile]) -> Vec<Complaint> {
     }
     complaints.extend(sizes::stale_exceptions(files));
     complaints.extend(edges::check_page(files));
+    complaints.extend(needs::check(files));
     complaints.sort();
     complaints
 }
