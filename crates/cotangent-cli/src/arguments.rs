@@ -77,6 +77,10 @@ pub(crate) struct Print {
     #[arg(long, conflicts_with = "dialect")]
     pub(crate) ir: bool,
 
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -304,7 +308,8 @@ Cotangent does not know is an error only for files that use it.
 
 The exit code is the compiler's, or that of other commands if a request cannot be answered.")]
 pub(crate) struct Cc {
-    /// The compiler (nvcc, clang++, or a path to one) and all its words
+    /// The compiler (nvcc, clang++, or a path to one) and all its words. A plain nvcc that is not on PATH is the one
+    /// that `cotangent doctor` finds
     #[arg(required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
     pub(crate) command: Vec<OsString>,
 }

@@ -6,14 +6,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow};
 use cotangent_driver::Environment;
-use cotangent_driver::cc::{Plan, plan};
+use cotangent_driver::cc::{Plan, plan, with_compiler};
 
 use crate::arguments::Cc;
 use crate::terminal::Terminal;
 
 pub(crate) fn cc(options: &Cc, terminal: &Terminal) -> Result<u8> {
-    let [compiler, words @ ..] = options.command.as_slice() else { return Err(anyhow!("no compiler is named")) };
-    match plan(&Environment::of_process(), &options.command, terminal.colour)? {
+    let environment = Environment::of_process();
+    let command = with_compiler(&environment, &options.command)?;
+    let [compiler, words @ ..] = command.as_slice() else { return Err(anyhow!("no compiler is named")) };
+    match plan(&environment, &command, terminal.colour)? {
         Plan::Untouched => {
             let error = Command::new(compiler).args(words).exec();
             Err(error).with_context(|| format!("cannot run {}", compiler.display()))

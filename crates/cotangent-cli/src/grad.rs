@@ -1,17 +1,16 @@
 //! `cotangent grad`: the derivative of a function and all it needs, on standard output or in a file.
 
 use std::ffi::OsStr;
-use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cotangent_driver::derivative::{self, Extent, Wanted, print_derivative};
 use cotangent_driver::program::Input;
 use cotangent_driver::{Environment, Tools, flags};
 
 use crate::arguments::{Grad, Mode};
-use crate::exit;
 use crate::terminal::Terminal;
+use crate::text;
 
 impl Grad {
     /// Headers are to be included behind the program; all else stands alone.
@@ -45,14 +44,7 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         wide_adjoints: options.what.wide_adjoints,
     };
     let what = format!("Reading {}", file.display());
-    let text = terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode, options.extent()))?;
-    if let Some(output) = &options.output {
-        std::fs::write(output, text).with_context(|| format!("cannot write {}", output.display()))?;
-        return Ok(exit::SUCCESS);
-    }
-    match std::io::stdout().write_all(text.as_bytes()) {
-        // The reader has seen enough, as in `cotangent grad … | head`.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit::SUCCESS),
-        result => Ok(result.map(|()| exit::SUCCESS)?),
-    }
+    text::write(options.output.as_deref(), file, |output| {
+        terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode, options.extent(), output))
+    })
 }

@@ -11,6 +11,7 @@ mod grad;
 mod print;
 mod run;
 mod terminal;
+mod text;
 mod whereabouts;
 
 use std::process::ExitCode;

@@ -1,14 +1,12 @@
-//! `cotangent print`: a function and all it needs, on standard output.
-
-use std::io::Write;
+//! `cotangent print`: a function and all it needs, on standard output or in a file.
 
 use anyhow::Result;
 use cotangent_driver::program::{self, Form, Input};
 use cotangent_driver::{Environment, Tools, flags};
 
 use crate::arguments::{Dialect, Print};
-use crate::exit;
 use crate::terminal::Terminal;
+use crate::text;
 
 pub(crate) fn print(options: &Print, terminal: &Terminal) -> Result<u8> {
     let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
@@ -26,10 +24,7 @@ pub(crate) fn print(options: &Print, terminal: &Terminal) -> Result<u8> {
         (false, Dialect::Cpu) => Form::Cpu,
     };
     let what = format!("Reading {}", options.file.display());
-    let text = terminal.step(&what, || program::print(&tools, &input, &options.function, form))?;
-    match std::io::stdout().write_all(text.as_bytes()) {
-        // The reader has seen enough, as in `cotangent print … | head`.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit::SUCCESS),
-        result => Ok(result.map(|()| exit::SUCCESS)?),
-    }
+    text::write(options.output.as_deref(), &options.file, |output| {
+        terminal.step(&what, || program::print(&tools, &input, &options.function, form, output))
+    })
 }

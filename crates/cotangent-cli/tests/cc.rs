@@ -112,3 +112,54 @@ fn a_request_without_an_answer_is_a_diagnostic_before_the_compiler_is_called() {
     assert!(said(&output).contains("error[C0201]: `square` has no parameter `y`"), "{}", said(&output));
     assert!(said(&output).contains("--> source/"), "{}", said(&output));
 }
+
+/// As `doctor` finds it: not on `PATH`.
+#[test]
+fn a_plain_nvcc_is_the_one_that_doctor_finds() {
+    let folder = project();
+    let path = tempfile::tempdir().unwrap();
+    for program in ["clang++-19", "gcc", "g++", "cc", "ld", "as", "sh"] {
+        let found = Environment::of_process().find_in_path(program).unwrap();
+        std::os::unix::fs::symlink(found, path.path().join(program)).unwrap();
+    }
+    let cc = |words: &[&str]| {
+        Command::new(COMMAND)
+            .current_dir(folder.path())
+            .env("PATH", path.path())
+            .arg("cc")
+            .args(words)
+            .output()
+            .unwrap()
+    };
+    assert_quiet_success(&cc(&["nvcc", "-arch=sm_80", "-c", "source/main.cu", "-o", "main.o"]));
+    assert!(folder.path().join("main.o").is_file());
+    // Also where the line is handed on as it is.
+    let version = cc(&["nvcc", "--version"]);
+    assert!(version.status.success() && said(&version).contains("release"), "{}", said(&version));
+}
+
+#[test]
+fn without_any_nvcc_it_is_said_where_it_is_looked_for() {
+    let nothing = tempfile::tempdir().unwrap();
+    let mut command = Command::new(COMMAND);
+    command.env_clear().env("PATH", nothing.path()).env("COTANGENT_CACHE", nothing.path());
+    let output = command.args(["cc", "nvcc", "-c", "x.cu"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("nvcc was not found") && said(&output).contains("CUDA_HOME"), "{}", said(&output));
+}
+
+#[test]
+fn an_output_that_is_the_input_is_refused() {
+    let folder = project();
+    std::fs::hard_link(folder.path().join("source/main.cu"), folder.path().join("second.cu")).unwrap();
+    for words in [
+        &["-c", "source/main.cu", "-o", "source/../source/main.cu"][..],
+        &["-c", "source/main.cu", "-o", "second.cu"],
+        &["-c", "source/main.cu", "-MD", "-MF", "source/main.cu", "-o", "main.o"],
+    ] {
+        let output = cc(folder.path(), &nvcc(), words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
+        assert!(said(&output).contains("Nothing was written"), "{words:?}: {}", said(&output));
+        assert_eq!(std::fs::read_to_string(folder.path().join("source/main.cu")).unwrap(), MAIN, "{words:?}");
+    }
+}

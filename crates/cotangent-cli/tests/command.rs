@@ -221,6 +221,42 @@ fn grad_prints_a_derivative_or_writes_it() {
 }
 
 #[test]
+fn an_output_that_is_read_is_refused_and_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let [program, header] = ["program.cu", "square.cuh"].map(|name| folder.path().join(name));
+    std::fs::write(&header, SQUARE).unwrap();
+    std::fs::write(&program, "#include \"square.cuh\"\n").unwrap();
+    std::os::unix::fs::symlink(&program, folder.path().join("link.cu")).unwrap();
+    for (task, output) in [("grad", "program.cu"), ("grad", "./link.cu"), ("grad", "square.cuh"), ("print", "link.cu")]
+    {
+        let words = [task, "program.cu", "--fn", "square", "-o", output];
+        let refused = command(folder.path(), &words).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{words:?}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains("Nothing was written"), "{words:?}: {}", stderr(&refused));
+    }
+    assert_eq!(std::fs::read_to_string(&header).unwrap(), SQUARE);
+    let words = ["grad", "program.cu", "--fn", "square", "-o", "."];
+    let refused = command(folder.path(), &words).output().unwrap();
+    assert_eq!((refused.status.code(), stderr(&refused).contains("is a folder")), (Some(2), true));
+}
+
+/// So that make does not build again what includes it.
+#[test]
+fn a_header_that_does_not_change_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let [program, header] = ["program.cu", "square_grad.cuh"].map(|name| folder.path().join(name));
+    let grad = || {
+        let words = ["grad", "program.cu", "--fn", "square", "-o", "square_grad.cuh"];
+        let output = command(folder.path(), &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        (std::fs::read_to_string(&header).unwrap(), std::fs::metadata(&header).unwrap().modified().unwrap())
+    };
+    std::fs::write(&program, SQUARE).unwrap();
+    let first = grad();
+    assert_eq!(first, grad());
+}
+
+#[test]
 fn a_wrong_name_behind_wrt_lists_the_parameters() {
     let output = cotangent(SQUARE, &["grad", "program.cu", "--fn", "square", "--wrt", "x, y", "--mode", "forward"]);
     assert_eq!(output.status.code(), Some(1));

@@ -10,7 +10,7 @@ mod line;
 mod mentions;
 mod names;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -19,10 +19,11 @@ use crate::environment::Environment;
 use crate::error::DriverError;
 use crate::flags::{self, ParseFlags};
 use crate::headers::Headers;
+use crate::output::Output;
 use crate::process::ends_with_us;
 use crate::program::{Failure, Input};
 use crate::requests::answered;
-use crate::tools::Tools;
+use crate::tools::{Tools, find_nvcc};
 
 use copies::Copies;
 use line::Line;
@@ -42,6 +43,18 @@ pub struct Changed {
     copies: Copies,
     /// Files in which the compiler may name the copies as dependencies.
     dependencies: Vec<PathBuf>,
+}
+
+/// A command line in which a plain `nvcc` that is not on `PATH` is the one that [`find_nvcc`] finds, also behind another
+/// launcher such as ccache.
+pub fn with_compiler(environment: &Environment, words: &[OsString]) -> Result<Vec<OsString>, DriverError> {
+    let mut words = words.to_vec();
+    let leading = words.iter().take_while(|word| !word.as_encoded_bytes().starts_with(b"-")).count();
+    let plain = words[..leading].iter().position(|word| word == "nvcc");
+    if let Some(at) = plain.filter(|_| environment.find_in_path("nvcc").is_none()) {
+        words[at] = find_nvcc(environment).ok_or(DriverError::NvccMissing)?.path.into();
+    }
+    Ok(words)
 }
 
 /// Reads a command line, the compiler first, and answers the requests in its inputs.
@@ -91,6 +104,12 @@ fn plan_with(
     }
     if copies.all.is_empty() {
         return Ok(Plan::Untouched);
+    }
+    // The compiler would only see that its output is not the copy.
+    let originals: Vec<PathBuf> = line.inputs.iter().map(|at| line.path(*at)).collect();
+    let originals: Vec<&Path> = originals.iter().map(PathBuf::as_path).collect();
+    for output in line.named_outputs() {
+        Output::apart_from(&output, &originals)?;
     }
     let folder = copies.folder(&line)?;
     let headers = Headers::materialise(environment)?;

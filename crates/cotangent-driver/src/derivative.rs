@@ -7,6 +7,7 @@ use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
 use cotangent::transform::{Request, forward, reverse};
 
+use crate::output::Output;
 use crate::program::{Failure, Input, check_readable, read_for, with_deep_stack};
 use crate::tools::Tools;
 
@@ -49,17 +50,19 @@ pub enum Extent {
     Header,
 }
 
-/// The derivative of a function, as CUDA.
+/// The derivative of a function, as CUDA. It is refused for an output that the program includes.
 pub fn print_derivative(
     tools: &Tools,
     input: &Input<'_>,
     wanted: &Wanted<'_>,
     mode: Mode,
     extent: Extent,
+    output: Option<&Output>,
 ) -> Result<String, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
         let passes = read_for(tools, input, wanted.function)?;
+        output.map_or(Ok(()), |output| output.check_apart_from(passes.files()))?;
         let rendered = |found: Vec<Diagnostic>| {
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };

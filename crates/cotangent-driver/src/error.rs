@@ -35,6 +35,20 @@ pub enum DriverError {
     #[error("the home folder is unknown, so there is no place for the cache\n  Name one: COTANGENT_CACHE=/some/folder")]
     NoCacheFolder,
 
+    #[error(
+        "the output {path} is {}, which this command reads\n  Nothing was written. Name another file behind -o.",
+        if path == input { "the input".to_owned() } else { format!("the input {}", input.display()) }
+    )]
+    OutputIsInput { path: PathBuf, input: PathBuf },
+
+    #[error(
+        "the output {path} is a file that the input includes\n  Nothing was written. Name another file behind -o; if it is an earlier derivative, leave its #include to a file that this one does not include."
+    )]
+    OutputIsIncluded { path: PathBuf },
+
+    #[error("the output {path} is a folder\n  Name a file in it: -o {}", path.join("gradient.cuh").display())]
+    OutputIsFolder { path: PathBuf },
+
     #[error("cannot {doing} {path}: {reason}")]
     File { doing: &'static str, path: PathBuf, reason: io::Error },
 
@@ -88,6 +102,9 @@ impl DriverError {
             | Self::NotAToolkit { .. }
             | Self::ToolkitTooNew { .. }
             | Self::InputsInSeveralFolders
+            | Self::OutputIsInput { .. }
+            | Self::OutputIsIncluded { .. }
+            | Self::OutputIsFolder { .. }
             | Self::ArchitectureUnknown { .. } => Blame::Usage,
             Self::ClangMissing
             | Self::ClangVersion { .. }

@@ -10,6 +10,7 @@ pub mod error;
 pub mod flags;
 pub mod headers;
 pub mod nvcc;
+pub mod output;
 pub mod parse;
 mod printed_kernels;
 mod process;

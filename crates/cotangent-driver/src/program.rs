@@ -15,6 +15,7 @@ use crate::brackets::joined;
 use crate::compile::Overlay;
 use crate::error::{Blame, DriverError};
 use crate::flags::ParseFlags;
+use crate::output::Output;
 use crate::parse::{ParseRequest, Pass, as_argument, dump};
 use crate::printed_kernels::PrintedKernels;
 use crate::requests::answered_of;
@@ -75,6 +76,11 @@ impl Passes {
     pub fn of(mut host: Ast, mut device: Ast) -> Self {
         share_sources(&mut host, &mut device);
         Self { host, device }
+    }
+
+    /// The program's files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.device.sources.files.iter().map(|file| Path::new(&*file.name))
     }
 
     /// Both, as lowering takes them.
@@ -192,10 +198,17 @@ pub struct CpuProgram {
 }
 
 /// The function `name` and all it needs.
-pub fn print(tools: &Tools, input: &Input<'_>, name: &str, form: Form) -> Result<String, Failure> {
+pub fn print(
+    tools: &Tools,
+    input: &Input<'_>,
+    name: &str,
+    form: Form,
+    output: Option<&Output>,
+) -> Result<String, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
         let passes = read_for(tools, input, name)?;
+        output.map_or(Ok(()), |output| output.check_apart_from(passes.files()))?;
         let module = lowered(passes.both(), name)
             .map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))?;
         Ok(match form {

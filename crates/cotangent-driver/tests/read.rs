@@ -58,7 +58,7 @@ fn printed(text: &str, request: &str) -> Result<String, Failure> {
     std::fs::write(&file, text).unwrap();
     let tools = Tools::find(Environment::of_process()).expect("Clang is installed by `cargo xtask setup`");
     let input = Input { file: &file, flags: &ParseFlags::default(), cuda_path: None, colour: false };
-    print(&tools, &input, request, Form::Cuda)
+    print(&tools, &input, request, Form::Cuda, None)
 }
 
 #[test]

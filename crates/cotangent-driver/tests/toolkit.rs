@@ -34,7 +34,7 @@ fn prints_the_same_with_a_toolkits_own_headers() {
     for name in ["saxpy", "reduce"] {
         let [ours, theirs] = [None, Some(toolkit.as_path())].map(|cuda_path| {
             let input = Input { file: &file, flags: &flags, cuda_path, colour: false };
-            print(&tools, &input, name, Form::Cuda).unwrap_or_else(|failure| panic!("{cuda_path:?}: {failure}"))
+            print(&tools, &input, name, Form::Cuda, None).unwrap_or_else(|failure| panic!("{cuda_path:?}: {failure}"))
         });
         assert_eq!(ours, theirs);
     }

@@ -84,7 +84,7 @@ fn kernels(tools: &Tools, flags: &ParseFlags, level: &str) -> Outcome<Vec<Figure
     let file = source();
     let mut text = String::new();
     for kernel in ["saxpy", "barriers", "shuffles"] {
-        text.push_str(&program::print(tools, &input(&file, flags), kernel, Form::Cpu)?);
+        text.push_str(&program::print(tools, &input(&file, flags), kernel, Form::Cpu, None)?);
     }
     text.push_str(include_str!("measure.cpp"));
     let folder = tempfile::tempdir()?;

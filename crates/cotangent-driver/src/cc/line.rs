@@ -104,6 +104,11 @@ impl Line {
         output.into_iter().chain(beside).collect()
     }
 
+    /// The files that the line says are to be written.
+    pub(super) fn named_outputs(&self) -> Vec<PathBuf> {
+        [OUTPUT, DEPENDENCY_FILE].into_iter().filter_map(|names| self.value(names)).map(PathBuf::from).collect()
+    }
+
     /// The last value of a flag.
     fn value(&self, names: &[&str]) -> Option<&str> {
         parts(&self.words).iter().rev().find_map(|part| value_of(part, names))

@@ -8,6 +8,7 @@ use cotangent::requests;
 
 use super::copies::Copies;
 use crate::error::DriverError;
+use crate::output::Output;
 
 /// Passes on what a compiler writes, a line at a time. Where nobody wants to read it, the rest is dropped.
 pub(super) fn relay(from: impl Read, mut to: impl Write, copies: &Copies) {
@@ -28,7 +29,7 @@ pub(super) fn correct_file(file: &Path, copies: &Copies) -> Result<(), DriverErr
     if corrected == text {
         return Ok(());
     }
-    std::fs::write(file, corrected).map_err(DriverError::file("write", file))
+    Output::apart_from(file, &[])?.write(&corrected)
 }
 
 /// The text with the originals' names, quoted as make wants them where the compiler quoted the copies'.
