@@ -343,16 +343,17 @@ impl<'a> Declarations<'a> {
     fn visit_enumeration(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>) {
         self.insert(node, scope, record);
         self.enumerations.insert(format!("{}{}", self.scopes[scope].spelling, node.name()), node.id);
-        let mut next = 0;
+        let mut next = Some(0);
         for enumerator in node.children(Kind::EnumConstantDecl) {
-            let explicit = enumerator.inner.iter().find_map(|child| match &child.data.value {
-                Some(Value::Text(text)) => text.parse::<i128>().ok(),
-                Some(Value::Number(number)) => Some(i128::from(*number)),
-                Some(Value::Bool(_)) | None => None,
-            });
-            let value = explicit.unwrap_or(next);
-            self.enumerators.insert(enumerator.id, value);
-            next = value + 1;
+            // What is stated but not known yet, in a template, is no value, and neither are those that count on from it.
+            let value = match enumerator.inner.iter().find(|child| !child.ty().is_empty()) {
+                Some(stated) => constant(stated),
+                None => next,
+            };
+            next = value.map(|value| value + 1);
+            if let Some(value) = value {
+                self.enumerators.insert(enumerator.id, value);
+            }
         }
     }
 
@@ -378,6 +379,16 @@ impl<'a> Declarations<'a> {
         }
         self.scopes.push(scope);
         self.scopes.len() - 1
+    }
+}
+
+/// The value that Clang computed for a constant. It stands below the conversion to the enumeration's type, if there is one.
+fn constant(node: &Node) -> Option<i128> {
+    match (&node.data.value, node.kind) {
+        (Some(Value::Text(text)), _) => text.parse().ok(),
+        (Some(Value::Number(number)), _) => Some(i128::from(*number)),
+        (None, Kind::ImplicitCastExpr | Kind::ConstantExpr) => node.inner.first().and_then(constant),
+        (Some(Value::Bool(_)) | None, _) => None,
     }
 }
 
