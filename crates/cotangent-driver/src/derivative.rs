@@ -69,7 +69,7 @@ pub fn print_derivative(
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         let derivative = differentiate(&module, &request, mode).map_err(rendered)?;
         if extent == Extent::Standalone {
-            return Ok(emit::emit(&derivative, Dialect::Cuda));
+            return Ok(with_compiling(emit::emit(&derivative, Dialect::Cuda)));
         }
         let behind = emit::emit_behind(&mut [derivative], &provided, Sharing::Headers);
         let clashes = behind.problems(&[module.functions[request.function].span]);
@@ -77,11 +77,22 @@ pub fn print_derivative(
             return Err(rendered(clashes));
         }
         let file = input.file.file_name().unwrap_or_default().to_string_lossy();
-        Ok(format!(
-            "// By Cotangent, from {file}. To be included behind what it differentiates.\n#pragma once\n\n{}",
-            behind.text
-        ))
+        let compiling = if uses_headers(&behind.text) { COMPILING } else { "" };
+        let first = format!("// By Cotangent, from {file}. To be included behind what it differentiates.{compiling}");
+        Ok(format!("{first}\n#pragma once\n\n{}", behind.text))
     })
+}
+
+/// How a compiler finds the headers that a text includes, for its first line.
+const COMPILING: &str = " Compile with -I \"$(cotangent where include)\".";
+
+fn uses_headers(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("#include <cotangent/"))
+}
+
+/// Text that includes headers of Cotangent, with a first line that says how to compile it.
+pub(crate) fn with_compiling(text: String) -> String {
+    if uses_headers(&text) { format!("//{COMPILING}\n{text}") } else { text }
 }
 
 /// The function's module, and the request in its terms.

@@ -13,6 +13,7 @@ use cotangent::{ir, lower};
 
 use crate::brackets::joined;
 use crate::compile::Overlay;
+use crate::derivative::with_compiling;
 use crate::error::{Blame, DriverError};
 use crate::flags::ParseFlags;
 use crate::output::Output;
@@ -212,7 +213,7 @@ pub fn print(
         let module = lowered(passes.both(), name)
             .map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))?;
         Ok(match form {
-            Form::Cuda => emit::emit(&module, Dialect::Cuda),
+            Form::Cuda => with_compiling(emit::emit(&module, Dialect::Cuda)),
             Form::Cpu => emit::emit(&module, Dialect::Cpu),
             Form::Ir => ir::text::print(&module),
         })
