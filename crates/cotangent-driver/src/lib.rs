@@ -1,6 +1,7 @@
 //! Finds and runs clang, nvcc and ptxas; reads and writes files. The compiler crate is pure; all that touches the
 //! machine is here, and the command and the tests call it.
 
+mod advice;
 mod brackets;
 pub mod cc;
 pub mod compile;

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::advice::with_advice;
 use crate::brackets::overlays;
 use crate::compile::{Overlay, write_overlay};
 use crate::error::DriverError;
@@ -96,7 +97,7 @@ pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8
         return Ok(());
     }
     if status.code() == Some(1) {
-        return Err(DriverError::Rejected { message });
+        return Err(DriverError::Rejected { message: with_advice(message) });
     }
     Err(DriverError::ToolFailed { tool: tools.clang.path.clone(), status: status.to_string(), message })
 }

@@ -7,7 +7,9 @@ use super::vector::{self, Member};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::Name;
-use crate::rules::{HalfCall, Intrinsic, OPAQUE_CALLS, half_call, intrinsic, is_math, is_runtime};
+use crate::rules::{
+    HalfCall, Intrinsic, OPAQUE_CALLS, Unsupported, half_call, intrinsic, is_math, is_runtime, unsupported,
+};
 
 /// What a call calls.
 #[derive(Clone)]
@@ -109,6 +111,9 @@ const CONSTANTS: &[(&str, &str, f64)] = &[
 const TOOLKIT_HEADERS: &[&str] =
     &["math_functions.hpp", "vector_functions.hpp", "device_functions.hpp", "cuda_runtime.h", "math_functions.h"];
 
+/// Parts of the names of headers that define functions whose insides are not read: our own, and the libraries'.
+const LIBRARY_HEADERS: &[&str] = &["cotangent/runtime_api.h", "/thrust/", "/cub/"];
+
 impl<'a> Body<'_, 'a> {
     /// What a call calls.
     pub(super) fn callee(&mut self, node: &'a Node) -> Lowered<Callee<'a>> {
@@ -156,6 +161,12 @@ impl<'a> Body<'_, 'a> {
             return Ok(Callee::Runtime(own));
         }
         let known = self.known_function(node, head, name, args);
+        if known.is_none()
+            && let Some(Unsupported { what, instead }) = self.unsupported(node, id, name)
+        {
+            let message = format!("`{name}` is {what}");
+            return problem_with_help(diagnostic::UNSUPPORTED_CALL, node.span, message, "called here", instead);
+        }
         if let Some(definition) = self.user_definition(id)
             && !(is_vector_maker(name) && known.is_some())
             && !(is_runtime(name) && known.is_some())
@@ -199,6 +210,18 @@ impl<'a> Body<'_, 'a> {
         let scope = declarations.scope(declarations.get(id)?);
         let full_name = format!("{}{name}", scope.spelling);
         (scope.spelling == "cotangent::" && is_runtime(&full_name)).then(|| full_name.into())
+    }
+
+    /// What is known about a function of CUDA or its libraries that is refused. One that the user defines, or declares
+    /// in the file that calls it, is the user's, whatever its name.
+    fn unsupported(&self, call: &Node, id: NodeId, name: &str) -> Option<Unsupported> {
+        let declarations = self.context.declarations(self.pass);
+        let Some(declared) = declarations.get(id) else { return unsupported(name) };
+        let found = unsupported(&format!("{}{name}", declarations.scope(declared).spelling))?;
+        let file = declarations.file_name(declared.node.span);
+        let is_library = LIBRARY_HEADERS.iter().any(|part| file.contains(part));
+        let is_own = self.user_definition(id).is_some() || file == declarations.file_name(call.span);
+        (is_library || !is_own).then_some(found)
     }
 
     /// The definition of a function, if the user wrote it.

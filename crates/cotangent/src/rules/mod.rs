@@ -7,6 +7,7 @@ mod half;
 mod intrinsics;
 mod math;
 mod runtime;
+mod unsupported;
 mod warp;
 
 pub use half::{HalfCall, half_call};
@@ -19,4 +20,5 @@ pub use runtime::{
     CHECK_BLOCK, RuntimeClass, SNAPSHOT, TAPE, is_runtime, returns_pointer_to, returns_value_of, runtime_class,
     runtime_functions,
 };
+pub use unsupported::{Unsupported, unsupported, unsupported_runtime_functions};
 pub use warp::{broadcast_adjoint, shuffle_adjoint, sum_adjoint};
