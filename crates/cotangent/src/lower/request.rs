@@ -89,8 +89,12 @@ fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagn
             let help = if known.is_empty() {
                 "the file defines no function that can be asked for".to_owned()
             } else {
-                known.truncate(20);
-                format!("the file defines: {}", known.join(", "))
+                // Those of a similar name first: a file may define hundreds.
+                known.sort_by_key(|name| std::cmp::Reverse(letters_in_common(name, request.name)));
+                let more = known.len().saturating_sub(MOST_LISTED);
+                known.truncate(MOST_LISTED);
+                let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+                format!("the file defines: {}{rest}", known.join(", "))
             };
             Err(Diagnostic::new(
                 diagnostic::NOT_FOUND,
@@ -107,6 +111,22 @@ fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagn
                 .help(format!("ask for one of: {}", names.join("; "))))
         }
     }
+}
+
+/// How many functions are listed for one that is not there.
+const MOST_LISTED: usize = 20;
+
+/// How many letters two names share at their beginning or end, whatever their case; namespaces, template arguments and
+/// parameters left out.
+fn letters_in_common(known: &str, asked: &str) -> usize {
+    let last_part = |name: &str| {
+        let name = name.split(['<', '(']).next().unwrap_or_default();
+        name.rsplit("::").next().unwrap_or_default().to_ascii_lowercase().into_bytes()
+    };
+    let (known, asked) = (last_part(known), last_part(asked));
+    let ahead = known.iter().zip(&asked).take_while(|(one, other)| one == other).count();
+    let behind = known.iter().rev().zip(asked.iter().rev()).take_while(|(one, other)| one == other).count();
+    ahead.max(behind)
 }
 
 /// Whether the device's pass is to be asked for a function.

@@ -176,7 +176,7 @@ impl Request {
                 None => variable(module, name).map(|id| (Named::Variable(id), can_be_named(module, id))),
             };
             let message = match named {
-                None => format!("`{}` has no parameter `{name}`", known.name),
+                None => no_parameter(known, name),
                 Some((named, _)) if wrt.contains(&named) => format!("`{name}` is named twice"),
                 Some((Named::Variable(variable), false)) => {
                     found.push(no_variable(module, variable, name));
@@ -249,6 +249,13 @@ fn no_variable(module: &Module, id: GlobalId, name: &str) -> Diagnostic {
     Diagnostic::new(NOT_DIFFERENTIABLE, variable.span, message, label).help(help)
 }
 
+fn no_parameter(function: &Function, name: &str) -> String {
+    match name {
+        "" => format!("a name of a parameter of `{}` is empty", function.name),
+        _ => format!("`{}` has no parameter `{name}`", function.name),
+    }
+}
+
 /// Parameters that lead to memory, by name.
 fn arrays(module: &Module, function: &Function, names: &[String]) -> Result<Vec<LocalId>, Vec<Diagnostic>> {
     let (mut params, mut found) = (Vec::new(), Vec::new());
@@ -259,9 +266,15 @@ fn arrays(module: &Module, function: &Function, names: &[String]) -> Result<Vec<
                 continue;
             }
             Some(_) => (format!("`{name}` leads to no memory"), "it is passed by value"),
-            None => (format!("`{}` has no parameter `{name}`", function.name), "the parameters of this function"),
+            None => (no_parameter(function, name), "the parameters of this function"),
         };
-        found.push(Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, label));
+        let able = function.params.iter().filter(|param| uses_memory(module, &function.locals[**param].ty));
+        let able: Vec<&str> = able.map(|param| function.local_name(*param)).collect();
+        let help = match able.as_slice() {
+            [] => "no parameter of it leads to memory".to_owned(),
+            some => format!("can be named: {}", some.join(", ")),
+        };
+        found.push(Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, label).help(help));
     }
     if found.is_empty() { Ok(params) } else { Err(found) }
 }
@@ -283,12 +296,18 @@ mod tests {
         assert_eq!(request(&["y", "x"]), Ok(params([2, 1])));
         let all = Request::new(&module, function, None).expect("a request");
         assert_eq!(all.wrt, params([1, 2]));
-        let found = request(&["z", "n", "x", "x"]).expect_err("three mistakes");
+        let found = request(&["z", "n", "x", "x", ""]).expect_err("four mistakes");
         let messages: Vec<&str> = found.iter().map(|found| &*found.message).collect();
-        assert_eq!(
-            messages,
-            ["`k` has no parameter `z`", "`n` has no floating value and cannot be named", "`x` is named twice"]
-        );
+        let expected = [
+            "`k` has no parameter `z`",
+            "`n` has no floating value and cannot be named",
+            "`x` is named twice",
+            "a name of a parameter of `k` is empty",
+        ];
+        assert_eq!(messages, expected);
         assert_eq!(found[0].help.as_deref(), Some("can be named: x, y; cannot: n"));
+        let split = all.split(&module, &["z".to_owned(), "y".to_owned()]).expect_err("two mistakes");
+        let helps: Vec<Option<&str>> = split.iter().map(|found| found.help.as_deref()).collect();
+        assert_eq!(helps, [Some("can be named: x"); 2]);
     }
 }
