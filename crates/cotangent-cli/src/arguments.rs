@@ -29,11 +29,25 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
-    /// Print a function and all it needs
+    /// Print a function and all it needs, as one file that compiles
     Print(Print),
     /// Differentiate a kernel, a device function or a host function
+    ///
+    /// Prints the derivative of `f` with all it needs as one CUDA file.
+    ///
+    /// Reverse mode: `f_grad` has the parameters of `f`, then an adjoint for each parameter named. On entry an adjoint
+    /// holds the derivatives with respect to the final contents of its parameter, on exit with respect to the initial
+    /// contents. A gradient that must record is launched by `f_grad_launch`.
+    ///
+    /// Forward mode: `f_pushforward` has a tangent for each, and computes how all outputs change along them.
+    ///
+    /// Parameters that are not named are constant.
     Grad(Grad),
     /// Prove the derivatives of a kernel, a device function or a host function on the CPU
+    ///
+    /// The function's own text is run at points around random inputs, and forward mode is compared with the
+    /// differences, in a build where float is double. Reverse mode is compared with forward mode, and both with runs
+    /// in native precision and with threads in other orders. The exit code is 1 if a derivative is wrong.
     Check(Check),
     /// Call nvcc or Clang on files that ask for gradients in their own text
     ///
@@ -43,6 +57,9 @@ pub(crate) enum Task {
     /// to the compiler untouched.
     Cc(Cc),
     /// Compile a CUDA program for the CPU and run it
+    ///
+    /// No GPU is needed. The exit code is the program's own; a program that a signal ends gives 128 plus the signal's
+    /// number. With --check it is 1 if the program succeeded and something was found.
     Run(Run),
     /// Print the folder of something that Cotangent brings
     Where {
@@ -53,7 +70,7 @@ pub(crate) enum Task {
     Doctor,
 }
 
-/// Prints a function and all it needs, as one file that compiles.
+/// `cotangent print`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -93,19 +110,14 @@ pub(crate) enum Dialect {
     Cpu,
 }
 
-/// Differentiates a kernel, a device function or a host function, and prints the derivative with all it needs as one CUDA file.
-///
-/// Reverse mode: `f_grad` has the parameters of `f`, then an adjoint for each parameter named. On entry an adjoint holds
-/// the derivatives with respect to the final contents of its parameter, on exit with respect to the initial contents.
-/// Forward mode: `f_pushforward` has a tangent for each, and computes how all outputs change along them.
-/// Parameters that are not named are constant.
+/// `cotangent grad`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   cotangent grad saxpy.cu --fn saxpy                       with respect to all that can be
   cotangent grad saxpy.cu --fn saxpy --wrt 'out, in' -o saxpy_grad.cuh
   cotangent grad filter.cu --fn 'image::blur<float, 3>' --wrt in --mode forward -- -I include
-  cotangent grad step.cu --fn step --split --save u        the reverse sweep runs later, when u has changed")]
+  cotangent grad step.cu --fn step --split --save u        the reverse sweep runs when u has changed")]
 pub(crate) struct Grad {
     #[command(flatten)]
     pub(crate) what: Differentiated,
@@ -137,8 +149,8 @@ pub(crate) struct Differentiated {
     #[arg(long = "fn", value_name = "NAME")]
     pub(crate) function: String,
 
-    /// The parameters to differentiate with respect to, inputs and outputs alike, and variables of the device [default: all
-    /// parameters with floating values]
+    /// The parameters to differentiate with respect to, inputs and outputs alike, and variables of the device,
+    /// separated by commas [default: all parameters with floating values]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) wrt: Option<Vec<String>>,
 
@@ -184,17 +196,14 @@ fn trimmed(names: &[String]) -> Vec<String> {
     names.iter().map(|name| name.trim().to_owned()).collect()
 }
 
-/// Proves the derivatives of a kernel or a device function on the CPU.
-///
-/// The function's own text is run at points around random inputs, and forward mode is compared with the differences, in
-/// a build where float is double. Reverse mode is compared with forward mode, and both with runs in native precision and
-/// with threads in other orders. The exit code is 1 if a derivative is wrong.
+/// `cotangent check`.
 #[derive(Debug, Args)]
 #[command(override_usage = "cotangent check [OPTIONS] --fn <NAME> <FILE> [-- FLAGS…]")]
 #[command(after_help = "\
 Examples:
   cotangent check saxpy.cu --fn saxpy
-  cotangent check saxpy.cu --fn saxpy --wrt 'out, in' --launch 2x64 --args '128, 0.5f, in<float>(128), out<float>(128)'
+  cotangent check saxpy.cu --fn saxpy --wrt 'out, in' --launch 2x64
+  cotangent check saxpy.cu --fn saxpy --args '128, 0.5f, in<float>(128), out<float>(128)'
 
 Arguments are as in --args, one for each parameter:
   in<T>(n)           n elements with random floats between 0.5 and 1.5
@@ -252,9 +261,7 @@ pub(crate) enum Mode {
     Forward,
 }
 
-/// Compiles a CUDA program, its `main` included, for the CPU and runs it.
-///
-/// The exit code is the program's own. A program that a signal ends gives 128 plus the signal's number.
+/// `cotangent run`.
 #[derive(Debug, Args)]
 #[command(override_usage = "cotangent run [OPTIONS] <FILE> [--args WORD…] [-- FLAGS…]")]
 #[command(after_help = "\

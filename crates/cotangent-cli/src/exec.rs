@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use cotangent_cpu::{Config, end_with_parent, run_program};
+use cotangent_cpu::{Config, LoadError, end_with_parent, run_program};
 
 use crate::exit;
 
@@ -49,7 +49,7 @@ pub(crate) fn exec(words: &[OsString]) -> ExitCode {
         Ok(code) => std::process::exit(code),
         Err(error) => {
             eprintln!("error: {error}");
-            ExitCode::from(exit::ENVIRONMENT)
+            ExitCode::from(if matches!(error, LoadError::NoMain) { exit::PROGRAM } else { exit::ENVIRONMENT })
         }
     }
 }

@@ -177,6 +177,63 @@ fn help_shows_examples_and_exit_codes() {
     assert!(stdout(&cotangent("", &["--help"])).contains("Exit codes:"));
 }
 
+/// The sentences that say what a subcommand gives, not only its name.
+#[test]
+fn every_subcommand_explains_itself() {
+    for (task, expected) in [
+        ("grad", "On entry an adjoint"),
+        ("check", "compared with"),
+        ("run", "128 plus the signal's"),
+        ("print", "one file that compiles"),
+    ] {
+        let text = stdout(&cotangent("", &[task, "--help"]));
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(expected), "{task}: {text}");
+    }
+}
+
+#[test]
+fn files_that_are_no_programs_are_named_as_such() {
+    let nothing = cotangent("", &["grad", "program.cu", "--fn", "square"]);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(stderr(&nothing).contains("defines no function that can be asked for"), "{}", stderr(&nothing));
+    let no_main = cotangent(SQUARE, &["run", "program.cu"]);
+    assert_eq!(no_main.status.code(), Some(1));
+    assert!(stderr(&no_main).contains("the program has no `main`"), "{}", stderr(&no_main));
+    let folder = cotangent("", &["grad", ".", "--fn", "square"]);
+    assert_eq!(folder.status.code(), Some(3));
+    assert!(stderr(&folder).contains("cannot read .: it is a folder"), "{}", stderr(&folder));
+}
+
+/// Older sources have comments in other encodings, and marks that editors leave.
+#[test]
+fn texts_in_other_encodings_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = |text: &str| {
+        text.replace('%', "\u{1}").into_bytes().into_iter().map(|byte| if byte == 1 { 0xe9 } else { byte })
+    };
+    let write = |name: &str, bytes: Vec<u8>| std::fs::write(folder.path().join(name), bytes).unwrap();
+    let run = |words: &[&str]| command(folder.path(), words).output().unwrap();
+    let latin = format!("// ete%\n{}", SCALE.replace("%g %g", "values"));
+    write("latin.cu", bytes(&latin).collect());
+    let output = run(&["run", "latin.cu"]);
+    assert_eq!((stdout(&output).as_str(), output.status.code()), ("values\n", Some(0)), "{}", stderr(&output));
+    assert!(stderr(&output).contains("latin.cu is not UTF-8"), "{}", stderr(&output));
+    write("wrong.cu", bytes("// ete%\n__global__ void k(float* x) { goto end; end: x[0] = 1; }\n").collect());
+    assert!(stderr(&run(&["grad", "wrong.cu", "--fn", "k"])).contains("wrong.cu:2:"), "a place, not an offset");
+    let asking = "// ete%\n#include <cotangent/cotangent.hpp>\n__global__ void k(float* x) { x[0] *= x[0]; }\n\
+                  int main() { cotangent::gradient(k); }\n";
+    write("asking.cu", bytes(asking).collect());
+    let output = run(&["run", "asking.cu"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("iconv"), "{}", stderr(&output));
+    for (name, text) in [("bom.cu", format!("\u{feff}{SQUARE}")), ("crlf.cu", SQUARE.replace('\n', "\r\n"))] {
+        write(name, text.into_bytes());
+        let output = run(&["grad", name, "--fn", "square"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+    }
+}
+
 /// A compiler that says what it is called with.
 const ECHO: &str = "#!/bin/sh\necho \"$@\"\nexit 7\n";
 

@@ -25,6 +25,8 @@ pub enum LoadError {
     Open { path: PathBuf, reason: String },
     #[error("{path} has no `{symbol}`; it was not compiled by this version of cotangent, compile it again")]
     Missing { path: PathBuf, symbol: &'static str },
+    #[error("the program has no `main`, and without it there is nothing to run")]
+    NoMain,
     #[error("{path} was compiled against another version of the runtime; compile it again")]
     Version { path: PathBuf },
     #[error("argument {0:?} contains a zero byte")]
@@ -61,7 +63,7 @@ pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Con
         let headers: Symbol<unsafe extern "C" fn() -> *const c_char> =
             library.get(b"cotangent_support_file").map_err(|_| symbol("cotangent_support_file"))?;
         checks::program_loaded(&absolute(program), &CStr::from_ptr(headers()).to_string_lossy());
-        let main: Symbol<Main> = library.get(b"main").map_err(|_| symbol("main"))?;
+        let main: Symbol<Main> = library.get(b"main").map_err(|_| LoadError::NoMain)?;
         let run_main: Symbol<RunMain> = library.get(b"cotangent_run_main").map_err(|_| symbol("cotangent_run_main"))?;
         (*main, *run_main)
     };

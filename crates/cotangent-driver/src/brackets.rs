@@ -2,10 +2,10 @@
 //! text that Clang sees the blanks are moved behind the bracket, so that nothing changes its place but they.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::compile::Overlay;
+use crate::source_text::{SourceText, source_text};
 
 /// The texts, with brackets joined, of the user's file and of the files it includes in quotation marks, where there is
 /// anything to join. Folders are those that `-I` names.
@@ -23,7 +23,7 @@ pub(crate) fn overlays(file: &Path, clang_args: &[String]) -> Vec<Overlay> {
     let mut waiting = vec![file.to_path_buf()];
     while let Some(path) = waiting.pop() {
         // What cannot be read is Clang's to complain about.
-        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let Ok(SourceText { text, .. }) = source_text(&path) else { continue };
         let own_folder = path.parent().map(Path::to_path_buf);
         for name in included(&text) {
             let candidates = own_folder.iter().chain(&folders).map(|folder| folder.join(name));

@@ -49,6 +49,11 @@ pub enum DriverError {
     #[error("the output {path} is a folder\n  Name a file in it: -o {}", path.join("gradient.cuh").display())]
     OutputIsFolder { path: PathBuf },
 
+    #[error(
+        "{path} is not UTF-8 (line {line}), and it asks for derivatives, which are compiled in a copy of it\n  Convert it: iconv -f LATIN1 -t UTF-8 {path}   (or from the encoding it is in)"
+    )]
+    NotUtf8 { path: PathBuf, line: usize },
+
     #[error("cannot {doing} {path}: {reason}")]
     File { doing: &'static str, path: PathBuf, reason: io::Error },
 
@@ -97,7 +102,7 @@ impl DriverError {
     /// Whose turn it is.
     pub fn blame(&self) -> Blame {
         match self {
-            Self::Rejected { .. } | Self::ArchitecturesDiffer { .. } => Blame::Program,
+            Self::Rejected { .. } | Self::ArchitecturesDiffer { .. } | Self::NotUtf8 { .. } => Blame::Program,
             Self::Flag(_)
             | Self::NotAToolkit { .. }
             | Self::ToolkitTooNew { .. }

@@ -17,6 +17,7 @@ mod printed_kernels;
 mod process;
 pub mod program;
 pub mod requests;
+mod source_text;
 pub mod tools;
 
 pub use environment::Environment;

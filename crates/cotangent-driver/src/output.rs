@@ -64,7 +64,9 @@ impl Output {
             }
         };
         let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-        let mut scratch = options.tempfile_in(folder)?;
+        // Its own error would name a file that the user knows nothing of.
+        fs::metadata(folder)?;
+        let mut scratch = options.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
         scratch.write_all(text)?;
         if let Some(permissions) = permissions {
             scratch.as_file().set_permissions(permissions)?;
@@ -173,5 +175,6 @@ mod tests {
     fn a_place_that_is_not_there_is_named() {
         let error = write(Path::new("/no/such/folder/x.cuh"), "text").unwrap_err().to_string();
         assert!(error.starts_with("cannot write /no/such/folder/x.cuh: "), "{error}");
+        assert!(!error.contains(".cotangent-"), "{error}");
     }
 }

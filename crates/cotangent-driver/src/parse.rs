@@ -12,6 +12,7 @@ use crate::error::DriverError;
 use crate::flags::{Arch, ParseFlags};
 use crate::headers::Headers;
 use crate::process::ends_with_us;
+use crate::source_text::source_text;
 use crate::tools::{Tools, major, toolkit_version};
 
 /// Which of CUDA's two programs.
@@ -109,8 +110,8 @@ fn append(texts: &mut Vec<Overlay>, request: &ParseRequest<'_>) {
     let mut text = match texts.iter().position(|overlay| overlay.path == request.file) {
         Some(own) => texts.swap_remove(own).text,
         // What cannot be read is Clang's to complain about.
-        None => match std::fs::read_to_string(request.file) {
-            Ok(text) => text,
+        None => match source_text(request.file) {
+            Ok(source) => source.text,
             Err(_) => return,
         },
     };

@@ -1,8 +1,8 @@
 //! From the user's file to what a command wants of it: parses with Clang, hands the dumps to the compiler crate, and
 //! brings back text or rendered diagnostics.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use cotangent::clang::{self, Ast, Node, ReadError, STACK_BYTES, Sieve, is_not_system};
 use cotangent::diagnostic::{self, Diagnostic};
@@ -20,6 +20,7 @@ use crate::output::Output;
 use crate::parse::{ParseRequest, Pass, as_argument, dump};
 use crate::printed_kernels::PrintedKernels;
 use crate::requests::answered_of;
+use crate::source_text::source_text;
 use crate::tools::Tools;
 
 /// The user's program and how to read it.
@@ -281,13 +282,19 @@ fn edited_program(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> CpuProgram {
         let path = PathBuf::from(name_of(edited.file)?);
         Some(Overlay { path, text: edited.text })
     });
+    let texts: Vec<Overlay> = texts.collect();
+    let is_replaced = |text: &&Overlay| source_text(&text.path).is_ok_and(|source| source.first_replaced.is_some());
+    let replaced = texts.iter().filter(is_replaced).map(|text| {
+        format!("{} is not UTF-8; bytes that are not are `?` in the program that runs", text.path.display())
+    });
     let notes = edited.kept.iter().map(|launch| {
         let text = ast.sources.files.get(launch.span.file).and_then(|source| source.text.as_deref()).unwrap_or("");
         let before = text.get(..launch.span.start as usize).unwrap_or("");
         let line = before.matches('\n').count() + 1;
         format!("launch at {}:{line} stays direct: {}", name_of(launch.span.file).unwrap_or("?"), launch.reason)
     });
-    CpuProgram { units: vec![file.to_path_buf()], texts: texts.collect(), notes: notes.collect() }
+    let notes = notes.chain(replaced).collect();
+    CpuProgram { units: vec![file.to_path_buf()], texts, notes }
 }
 
 fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, text: Text<'_>) -> Result<Ast, Failure> {
@@ -309,7 +316,7 @@ fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, text: Text<'_>) -> Re
         // A name that is no file, such as `<built-in>`, stays without text.
         let text = match instead.filter(|_| *source.name == *name) {
             Some(text) => Some(text.to_owned()),
-            None => fs::read_to_string(&*source.name).ok(),
+            None => source_text(Path::new(&*source.name)).ok().map(|source| source.text),
         };
         // As Clang saw it.
         source.text = text.map(|text| joined(&text).unwrap_or(text).into());
@@ -319,5 +326,7 @@ fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, text: Text<'_>) -> Re
 
 /// A better message than Clang's, and before Clang is started.
 pub(crate) fn check_readable(file: &Path) -> Result<(), DriverError> {
-    fs::File::open(file).map(drop).map_err(DriverError::file("read", file))
+    let folder = || io::Error::other("it is a folder; name a CUDA file in it");
+    let opened = fs::File::open(file).and_then(|_| if file.is_dir() { Err(folder()) } else { Ok(()) });
+    opened.map_err(DriverError::file("read", file))
 }

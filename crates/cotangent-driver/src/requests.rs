@@ -11,6 +11,7 @@ use crate::derivative::{Mode, differentiate};
 use crate::error::DriverError;
 use crate::parse::as_argument;
 use crate::program::{Failure, Input, Passes, check_readable, read, read_host, with_deep_stack};
+use crate::source_text::source_text;
 use crate::tools::Tools;
 
 /// The text of a main file whose requests are answered; `None` if it does not include the header that declares them.
@@ -45,9 +46,14 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<S
         None => requests::is_used(&passes.host).then(Vec::new),
     };
     let Some(found) = found else { return Ok(None) };
+    // The copy is a program that is compiled: a string in it must not change.
+    let read = source_text(input.file).map_err(DriverError::file("read", input.file))?;
+    if let Some(line) = read.first_replaced {
+        return Err(DriverError::NotUtf8 { path: input.file.to_path_buf(), line }.into());
+    }
     let text = match main.and_then(|main| files.get(main)?.text.as_deref()) {
         Some(text) => text.to_owned(),
-        None => fs::read_to_string(input.file).map_err(DriverError::file("read", input.file))?,
+        None => read.text,
     };
     let answer = || {
         let functions: Vec<String> = found.iter().map(function_of).collect();

@@ -94,7 +94,7 @@ impl<'a> Declarations<'a> {
             local: HashSet::new(),
             function_depth: 0,
             sources: &ast.sources,
-            main_file: ast.declarations.last().map(|node| node.span.file),
+            main_file: main_file(ast),
             functions: Vec::new(),
             registrations: Vec::new(),
             scopes: vec![Scope::default()],
@@ -380,6 +380,13 @@ impl<'a> Declarations<'a> {
         self.scopes.push(scope);
         self.scopes.len() - 1
     }
+}
+
+/// The file that the last declaration stands in. A file without any has only those that are always read before it.
+fn main_file(ast: &Ast) -> Option<FileId> {
+    let file = ast.declarations.last()?.span.file;
+    let is_always_read = ast.sources.files.get(file).is_some_and(|file| file.name.ends_with("/vector_functions.h"));
+    (!is_always_read).then_some(file)
 }
 
 /// The value that Clang computed for a constant. It stands below the conversion to the enumeration's type, if there is one.
