@@ -12,7 +12,9 @@ mod warp;
 
 pub use half::{HalfCall, half_call};
 pub use intrinsics::{Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
-pub use math::{Formula, Parameter, Partial, Rule, derivative, helper, is_math, math_functions, single_and_double};
+pub use math::{
+    Formula, Parameter, Partial, Rule, derivative, has_pole, helper, is_math, math_functions, single_and_double,
+};
 
 /// The manual's page of functions, in Markdown.
 pub use math::page as page_of_functions;

@@ -15,7 +15,7 @@ pub use formula::Formula;
 pub use helpers::helper;
 pub use manual::page;
 
-use crate::ir::{Expr, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, Type};
 use table::{Class, Entry, USUAL_DOMAIN, entries};
 
 /// What is known about a function's derivative.
@@ -41,6 +41,29 @@ pub enum Partial {
 /// The rule of a pure function by any of its names, `std::` left out.
 pub fn derivative(name: &str) -> Option<&'static Rule> {
     RULES.get(name)
+}
+
+/// Whether the derivative of an operation may be infinite where its value is not, or be no number.
+pub fn has_pole(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::Divide, _, by) => {
+            matches!(expr.ty, Type::Float(_)) && !matches!(by.kind, ExprKind::Float(_))
+        }
+        ExprKind::Math(name, _) => derivative(name).is_some_and(Rule::has_pole),
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => false,
+    }
 }
 
 /// Whether a pure function has that name, `std::` left out.
@@ -99,6 +122,11 @@ impl Rule {
         let result = &Expr::cast(result.clone(), result.ty.at_least_single());
         let call = build::Call { args, result, integer: self.entry.integer(), is_fast: self.is_fast };
         call.build(formula, &result.ty)
+    }
+
+    /// Whether a derivative may be infinite, or no number, at some argument.
+    pub fn has_pole(&self) -> bool {
+        self.entry.has_pole
     }
 
     /// Whether the name is one for `float` alone.

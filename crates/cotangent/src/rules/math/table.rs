@@ -29,6 +29,8 @@ pub(super) struct Entry {
     pub(super) class: Class,
     /// What a reader of the manual has to know: the convention at a kink, where the derivative is infinite.
     pub(super) note: &'static str,
+    /// Whether a derivative may be infinite, or no number, at some argument.
+    pub(super) has_pole: bool,
     /// For each parameter, between which numbers the derivative is compared with differences.
     pub(super) domain: &'static [(f64, f64)],
 }
@@ -76,6 +78,7 @@ const fn entry_of(class: Class) -> Entry {
         rounded_half: &[],
         class,
         note: "",
+        has_pole: false,
         domain: &[],
     }
 }
@@ -129,6 +132,11 @@ impl Entry {
 
     const fn note(mut self, note: &'static str) -> Entry {
         self.note = note;
+        self
+    }
+
+    const fn pole(mut self) -> Entry {
+        self.has_pole = true;
         self
     }
 
@@ -205,20 +213,31 @@ const ARITHMETIC: &[Entry] = &[
     rule("", "a, b", &["1", "-1"]).rounded(&["__dsub"]).rounded_f32(&["__fsub"]).half(&["__hsub_rn"]),
     rule("", "a, b", &["b", "a"]).rounded(&["__dmul"]).rounded_f32(&["__fmul"]).half(&["__hmul_rn"]),
     rule("fdivide", "a, b", &["1 / b", "-y / b"])
+        .pole()
         .f32("fdividef")
         .fast("__fdividef")
         .rounded(&["__ddiv"])
         .rounded_f32(&["__fdiv"])
         .domain(&[(-3.0, 3.0), (0.2, 3.0)]),
-    rule("", "x", &["-y * y"]).rounded(&["__drcp"]).rounded_f32(&["__frcp"]).half(&["hrcp"]).domain(&[(0.2, 3.0)]),
+    rule("", "x", &["-y * y"])
+        .pole()
+        .rounded(&["__drcp"])
+        .rounded_f32(&["__frcp"])
+        .half(&["hrcp"])
+        .domain(&[(0.2, 3.0)]),
     rule("fma", "a, b, c", &["b", "a", "1"])
         .f32("fmaf")
         .rounded(&["__fma"])
         .rounded_f32(&["__fmaf", "__fmaf_ieee"])
         .half(&["__hfma"]),
     rule("", "x", &["1"]).rounded_f32(&["__double2float"]).rounded_half(&["__float2#"]),
-    rule("fmod", "a, b", &["1", "(y - a) / b"]).f32("fmodf").domain(&[(-9.0, 9.0), (0.7, 2.0)]).note(BETWEEN_JUMPS),
+    rule("fmod", "a, b", &["1", "(y - a) / b"])
+        .pole()
+        .f32("fmodf")
+        .domain(&[(-9.0, 9.0), (0.7, 2.0)])
+        .note(BETWEEN_JUMPS),
     rule("remainder", "a, b", &["1", "(y - a) / b"])
+        .pole()
         .f32("remainderf")
         .domain(&[(-9.0, 9.0), (0.7, 2.0)])
         .note(BETWEEN_JUMPS),
@@ -226,21 +245,31 @@ const ARITHMETIC: &[Entry] = &[
 
 const POWERS: &[Entry] = &[
     rule("sqrt", "x", &["0.5 / y"])
+        .pole()
         .f32("sqrtf")
         .rounded(&["__dsqrt"])
         .rounded_f32(&["__fsqrt"])
         .half(&["hsqrt"])
         .domain(&[(0.1, 9.0)])
         .note(INFINITE),
-    rule("rsqrt", "x", &["-0.5 * y * y * y"]).f32("rsqrtf").fast("__frsqrt_rn").half(&["hrsqrt"]).domain(&[(0.1, 9.0)]),
-    rule("cbrt", "x", &["1 / (3 * y * y)"]).f32("cbrtf").domain(&[(-9.0, -0.1)]).note(INFINITE),
-    rule("rcbrt", "x", &["-y * y * y * y / 3"]).f32("rcbrtf").domain(&[(-9.0, -0.1)]),
+    rule("rsqrt", "x", &["-0.5 * y * y * y"])
+        .pole()
+        .f32("rsqrtf")
+        .fast("__frsqrt_rn")
+        .half(&["hrsqrt"])
+        .domain(&[(0.1, 9.0)]),
+    rule("cbrt", "x", &["1 / (3 * y * y)"]).pole().f32("cbrtf").domain(&[(-9.0, -0.1)]).note(INFINITE),
+    rule("rcbrt", "x", &["-y * y * y * y / 3"]).pole().f32("rcbrtf").domain(&[(-9.0, -0.1)]),
     rule("pow", "a, b", &["b == 0 ? 0 : b * pow(a, b - 1)", "a == 0 ? 0 : y * log(a)"])
+        .pole()
         .f32("powf")
         .fast("__powf")
         .domain(&[(0.1, 5.0), (-3.0, 3.0)])
         .note("in `b`: 0 at `a = 0`, NaN for `a < 0`"),
-    rule("powi", "x, int n", &["n == 0 ? 0 : n * powi(x, n - 1)", "0"]).f32("powif").domain(&[(0.2, 3.0), (-4.0, 4.0)]),
+    rule("powi", "x, int n", &["n == 0 ? 0 : n * powi(x, n - 1)", "0"])
+        .pole()
+        .f32("powif")
+        .domain(&[(0.2, 3.0), (-4.0, 4.0)]),
     rule("hypot", "a, b", &["y == 0 ? 0 : a / y", "y == 0 ? 0 : b / y"]).f32("hypotf").note(ORIGIN),
     rule("rhypot", "a, b", &["a == 0 ? 0 : -a * y * y * y", "b == 0 ? 0 : -b * y * y * y"])
         .f32("rhypotf")
@@ -284,18 +313,18 @@ const EXPONENTIALS: &[Entry] = &[
     rule("exp2", "x", &["ln2 * y"]).f32("exp2f").half(&["hexp2"]),
     rule("exp10", "x", &["ln10 * y"]).f32("exp10f").half(&["hexp10"]).fast("__exp10f"),
     rule("expm1", "x", &["y + 1"]).f32("expm1f"),
-    rule("log", "x", &["1 / x"]).f32("logf").half(&["hlog"]).fast("__logf").domain(&[(0.1, 9.0)]),
-    rule("log2", "x", &["log2e / x"]).f32("log2f").half(&["hlog2"]).fast("__log2f").domain(&[(0.1, 9.0)]),
-    rule("log10", "x", &["log10e / x"]).f32("log10f").half(&["hlog10"]).fast("__log10f").domain(&[(0.1, 9.0)]),
-    rule("log1p", "x", &["1 / (1 + x)"]).f32("log1pf").domain(&[(-0.9, 9.0)]),
+    rule("log", "x", &["1 / x"]).pole().f32("logf").half(&["hlog"]).fast("__logf").domain(&[(0.1, 9.0)]),
+    rule("log2", "x", &["log2e / x"]).pole().f32("log2f").half(&["hlog2"]).fast("__log2f").domain(&[(0.1, 9.0)]),
+    rule("log10", "x", &["log10e / x"]).pole().f32("log10f").half(&["hlog10"]).fast("__log10f").domain(&[(0.1, 9.0)]),
+    rule("log1p", "x", &["1 / (1 + x)"]).pole().f32("log1pf").domain(&[(-0.9, 9.0)]),
 ];
 
 const TRIGONOMETRY: &[Entry] = &[
     rule("sin", "x", &["cos(x)"]).f32("sinf").half(&["hsin"]).fast("__sinf"),
     rule("cos", "x", &["-sin(x)"]).f32("cosf").half(&["hcos"]).fast("__cosf"),
     rule("tan", "x", &["1 + y * y"]).f32("tanf").fast("__tanf").domain(&[(-1.4, 1.4)]),
-    rule("asin", "x", &["rsqrt((1 - x) * (1 + x))"]).f32("asinf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
-    rule("acos", "x", &["-rsqrt((1 - x) * (1 + x))"]).f32("acosf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
+    rule("asin", "x", &["rsqrt((1 - x) * (1 + x))"]).pole().f32("asinf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
+    rule("acos", "x", &["-rsqrt((1 - x) * (1 + x))"]).pole().f32("acosf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
     rule("atan", "x", &["1 / (1 + x * x)"]).f32("atanf"),
     rule("atan2", "a, b", &["b == 0 ? 0 : b / (a * a + b * b)", "a == 0 ? 0 : -a / (a * a + b * b)"])
         .f32("atan2f")
@@ -310,8 +339,8 @@ const HYPERBOLIC: &[Entry] = &[
     rule("cosh", "x", &["sinh(x)"]).f32("coshf"),
     rule("tanh", "x", &["1 - y * y"]).f32("tanhf").half(&["htanh"]).fast("__tanhf"),
     rule("asinh", "x", &["rsqrt(1 + x * x)"]).f32("asinhf"),
-    rule("acosh", "x", &["rsqrt((x - 1) * (x + 1))"]).f32("acoshf").domain(&[(1.1, 9.0)]).note("infinite at 1"),
-    rule("atanh", "x", &["1 / ((1 - x) * (1 + x))"]).f32("atanhf").domain(&[(-0.95, 0.95)]).note(INFINITE_ENDS),
+    rule("acosh", "x", &["rsqrt((x - 1) * (x + 1))"]).pole().f32("acoshf").domain(&[(1.1, 9.0)]).note("infinite at 1"),
+    rule("atanh", "x", &["1 / ((1 - x) * (1 + x))"]).pole().f32("atanhf").domain(&[(-0.95, 0.95)]).note(INFINITE_ENDS),
 ];
 
 const SPECIAL: &[Entry] = &[
@@ -325,26 +354,32 @@ const SPECIAL: &[Entry] = &[
     )
     .f32("erfcxf")
     .domain(&[(-2.0, 60.0)]),
-    rule("erfinv", "x", &["half_sqrt_pi * exp(y * y)"]).f32("erfinvf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
+    rule("erfinv", "x", &["half_sqrt_pi * exp(y * y)"])
+        .pole()
+        .f32("erfinvf")
+        .domain(&[(-0.99, 0.99)])
+        .note(INFINITE_ENDS),
     rule("erfcinv", "x", &["-half_sqrt_pi * exp(y * y)"])
+        .pole()
         .f32("erfcinvf")
         .domain(&[(0.01, 1.99)])
         .note("infinite at 0 and 2"),
     rule("normcdf", "x", &["one_over_sqrt_2pi * exp(-0.5 * x * x)"]).f32("normcdff"),
     rule("normcdfinv", "x", &["sqrt_2pi * exp(0.5 * y * y)"])
+        .pole()
         .f32("normcdfinvf")
         .domain(&[(0.01, 0.99)])
         .note("infinite at 0 and 1"),
-    rule("lgamma", "x", &["digamma(x)"]).f32("lgammaf").domain(&[(0.2, 15.0)]).note(DIGAMMA),
-    rule("tgamma", "x", &["y * digamma(x)"]).f32("tgammaf").domain(&[(-2.9, -2.1)]).note(DIGAMMA),
+    rule("lgamma", "x", &["digamma(x)"]).pole().f32("lgammaf").domain(&[(0.2, 15.0)]).note(DIGAMMA),
+    rule("tgamma", "x", &["y * digamma(x)"]).pole().f32("tgammaf").domain(&[(-2.9, -2.1)]).note(DIGAMMA),
     rule("j0", "x", &["-j1(x)"]).f32("j0f").domain(&[(0.1, 20.0)]),
     rule("j1", "x", &["x == 0 ? 0.5 : j0(x) - y / x"]).f32("j1f").domain(&[(0.1, 20.0)]),
     rule("jn", "int n, x", &["0", "x == 0 ? (n == 1 ? 0.5 : 0) : n * y / x - jn(n + 1, x)"])
         .f32("jnf")
         .domain(&[(0.0, 4.0), (0.1, 20.0)]),
-    rule("y0", "x", &["-y1(x)"]).f32("y0f").domain(&[(0.3, 20.0)]),
-    rule("y1", "x", &["y0(x) - y / x"]).f32("y1f").domain(&[(0.3, 20.0)]),
-    rule("yn", "int n, x", &["0", "n * y / x - yn(n + 1, x)"]).f32("ynf").domain(&[(0.0, 4.0), (0.5, 20.0)]),
+    rule("y0", "x", &["-y1(x)"]).pole().f32("y0f").domain(&[(0.3, 20.0)]),
+    rule("y1", "x", &["y0(x) - y / x"]).pole().f32("y1f").domain(&[(0.3, 20.0)]),
+    rule("yn", "int n, x", &["0", "n * y / x - yn(n + 1, x)"]).pole().f32("ynf").domain(&[(0.0, 4.0), (0.5, 20.0)]),
     rule("cyl_bessel_i0", "x", &["cyl_bessel_i1(x)"]).f32("cyl_bessel_i0f"),
     rule("cyl_bessel_i1", "x", &["x == 0 ? 0.5 : cyl_bessel_i0(x) - y / x"]).f32("cyl_bessel_i1f"),
 ];

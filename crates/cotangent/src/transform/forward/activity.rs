@@ -11,18 +11,42 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::super::differentiable::{contains_float, contains_pointer, pointer_levels};
+use super::overwritten::{Overwritten, overwritten};
 use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
     BinaryOp, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, Place, PlaceKind,
     RuleKind, Stmt, StmtKind, Type, UnaryOp,
 };
-use crate::rules::runtime_class;
+use crate::rules::{has_pole, runtime_class};
 use crate::source::Span;
 
-/// For each parameter: whether its value is active, then what it points to, then what that points to. Then the same for
-/// the result, if its pointers lead to what the caller makes active.
-pub(super) type Pattern = Vec<Vec<bool>>;
+/// For each parameter: what its value is, then what it points to, then what that points to. Then the same for the result,
+/// if its pointers lead to what the caller makes active.
+pub(super) type Pattern = Vec<Vec<Level>>;
+
+/// What memory is to a derivative.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Level {
+    /// It has no tangent.
+    Constant,
+    /// It has one.
+    Active,
+    /// A value that has one, which is zero where it is a constant on the way that was taken.
+    Vanishing,
+    /// It has none, whatever is stored there: an output that is not named.
+    LeftOut,
+}
+
+impl Level {
+    /// Whether there is a tangent.
+    pub(super) fn has_tangent(self) -> bool {
+        match self {
+            Level::Active | Level::Vanishing => true,
+            Level::Constant | Level::LeftOut => false,
+        }
+    }
+}
 
 /// A piece of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -41,6 +65,12 @@ pub(super) struct Activity {
     flows: Vec<(Cell, Cell, Span)>,
     /// Cells that a call makes active.
     effects: Vec<(Cell, Span)>,
+    /// What calls may compute from what.
+    uses: Vec<(Cell, Cell)>,
+    /// Where tangents leave the function.
+    outputs: Vec<Cell>,
+    /// Numbers that are stored, and where; and whether a loop that runs stores something else before they are read.
+    stores: Vec<(Cell, Expr, bool)>,
 }
 
 #[derive(Clone, Default)]
@@ -53,11 +83,26 @@ struct CellFacts {
     constant: Vec<Name>,
     /// The named parameters that lead here.
     named: Vec<Name>,
+    /// Whether it is an output that is not named, if it is one: it does not become active.
+    is_left_out: bool,
+    /// Whether an active value is stored to what is left out.
+    is_stored_to: bool,
+    /// Whether it is constant on some ways through the function, and its tangent zero: on any ways, and on some on which all
+    /// loops run.
+    is_vanishing: [bool; 2],
+}
+
+/// The ways through a function that are looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ways {
+    All,
+    /// Those on which all loops run.
+    AllLoopsRun,
 }
 
 /// What a caller must know of a function.
 struct Summary {
-    /// For each parameter, from what it points to on: whether it is active, and its cell.
+    /// For each parameter, from what it points to on: whether active values are stored there, and its cell.
     params: Vec<Vec<(bool, Cell)>>,
     /// The same for the result, from its value on.
     result: Vec<(bool, Cell)>,
@@ -92,8 +137,10 @@ impl Analyses {
                 if wrt.contains(param) {
                     facts.is_active = true;
                     facts.named.push(local.name.clone());
+                    activity.outputs.push(cell);
                 } else if level > 0 {
                     facts.constant.push(local.name.clone());
+                    facts.is_left_out = true;
                 }
             }
         }
@@ -109,12 +156,25 @@ impl Analyses {
         }
         let function = &module.functions[id];
         let mut activity = Activity::new(module, function);
+        let names = function.params.iter().map(|param| Some(function.locals[*param].name.clone()));
         let params = function.params.iter().map(|param| activity.locals[param.index()]);
-        let cells: Vec<Cell> = params.chain([activity.result]).collect();
-        for (cell, wanted) in cells.into_iter().zip(pattern) {
+        let cells: Vec<(Cell, Option<Name>)> = params.chain([activity.result]).zip(names.chain([None])).collect();
+        for ((cell, name), wanted) in cells.into_iter().zip(pattern) {
             let levels = activity.levels(cell, wanted.len().saturating_sub(1));
-            for (cell, is_active) in levels.into_iter().zip(wanted) {
-                activity.facts_mut(cell).is_active |= *is_active;
+            for (position, (cell, wanted)) in levels.into_iter().zip(wanted).enumerate() {
+                let facts = activity.facts_mut(cell);
+                match wanted {
+                    Level::Constant => {}
+                    Level::Active => facts.is_active = true,
+                    Level::Vanishing => (facts.is_active, facts.is_vanishing) = (true, [true; 2]),
+                    Level::LeftOut => {
+                        facts.is_left_out = true;
+                        facts.constant.extend(name.clone());
+                    }
+                }
+                if position > 0 && *wanted != Level::LeftOut {
+                    activity.outputs.push(cell);
+                }
             }
         }
         activity.solve(self, module, function);
@@ -134,8 +194,12 @@ impl Activity {
             unknown: Cell(0),
             flows: Vec::new(),
             effects: Vec::new(),
+            uses: Vec::new(),
+            outputs: Vec::new(),
+            stores: Vec::new(),
         };
         activity.result = activity.fresh();
+        activity.outputs.push(activity.result);
         activity.unknown = activity.fresh();
         activity.facts_mut(activity.unknown).constant.push("a pointer made of a number".into());
         activity.locals = function.locals.iter().map(|_| activity.fresh()).collect();
@@ -144,6 +208,7 @@ impl Activity {
             activity.globals.insert(id, cell);
             for cell in activity.levels(cell, pointer_levels(module, &global.ty)) {
                 activity.facts_mut(cell).constant.push(global.name.clone());
+                activity.facts_mut(cell).is_left_out = is_only_stored_to(module, id);
             }
         }
         activity
@@ -151,8 +216,15 @@ impl Activity {
 
     fn solve(&mut self, analyses: &mut Analyses, module: &Module, function: &Function) {
         let mut calls = Vec::new();
+        let overwritten = overwritten(&function.body);
         walk::each_stmt(&function.body, &mut |stmt| {
+            let before = self.stores.len();
             self.constrain(module, function, stmt);
+            match overwritten.get(&std::ptr::from_ref(stmt)) {
+                Some(Overwritten::Always) => self.stores.truncate(before),
+                Some(Overwritten::ByLoops) => self.stores[before..].iter_mut().for_each(|store| store.2 = true),
+                None => {}
+            }
             if let StmtKind::Call { .. } | StmtKind::Launch(_) = &stmt.kind {
                 calls.push(stmt);
             }
@@ -167,13 +239,87 @@ impl Activity {
                 break;
             }
         }
+        self.find_vanishing(analyses, module, &calls);
+    }
+
+    /// Cells that hold a constant on some way through the function, and an active value on another.
+    fn find_vanishing(&mut self, analyses: &mut Analyses, module: &Module, calls: &[&Stmt]) {
+        let stores = std::mem::take(&mut self.stores);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for ways in [Ways::All, Ways::AllLoopsRun] {
+                for (to, value, is_overwritten) in &stores {
+                    let is_seen = ways == Ways::All || !is_overwritten;
+                    if is_seen && self.is_active(*to) && self.may_vanish(module, value, ways) {
+                        changed |= self.set_vanishing(*to, ways);
+                    }
+                }
+                for call in calls {
+                    let StmtKind::Call { into: Some(into), function, args } = &call.kind else { continue };
+                    let into = self.place(into);
+                    let is_constant = module.rule(*function).is_some_and(|rule| rule.kind == RuleKind::Constant);
+                    let pattern = self.pattern(module, *function, args);
+                    let callee = analyses.callee(module, *function, &pattern);
+                    let result = &callee.cells[callee.find(callee.result).0];
+                    let may_vanish = is_constant || !result.is_active || result.is_vanishing[ways as usize];
+                    if self.is_active(into) && may_vanish {
+                        changed |= self.set_vanishing(into, ways);
+                    }
+                }
+            }
+        }
+        self.stores = stores;
+    }
+
+    /// Whether that is new.
+    fn set_vanishing(&mut self, cell: Cell, ways: Ways) -> bool {
+        !std::mem::replace(&mut self.facts_mut(cell).is_vanishing[ways as usize], true)
+    }
+
+    /// Whether the tangent of a value is zero on some way through the function, because all that it is computed from is
+    /// constant there.
+    pub(super) fn may_vanish(&mut self, module: &Module, value: &Expr, ways: Ways) -> bool {
+        if !contains_float(module, &value.ty) {
+            return true;
+        }
+        match &value.kind {
+            ExprKind::Load(place) => {
+                let cell = self.place(place);
+                !self.is_active(cell) || self.cells[self.find(cell).0].is_vanishing[ways as usize]
+            }
+            ExprKind::Select(_, then, otherwise) => {
+                self.may_vanish(module, then, ways) || self.may_vanish(module, otherwise, ways)
+            }
+            ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => self.may_vanish(module, operand, ways),
+            ExprKind::Binary(_, left, right) => {
+                self.may_vanish(module, left, ways) && self.may_vanish(module, right, ways)
+            }
+            ExprKind::Math(_, parts) | ExprKind::Construct(parts) => {
+                parts.iter().all(|part| self.may_vanish(module, part, ways))
+            }
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::AddressOf(_)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_) => true,
+        }
     }
 
     /// Grows with every fact, so that equal sizes mean that nothing was learnt.
     fn size(&self) -> (usize, usize, usize) {
         let joined = self.cells.iter().filter(|facts| facts.same_as.is_some()).count();
-        let active = self.cells.iter().filter(|facts| facts.same_as.is_none() && facts.is_active).count();
-        (joined, active, self.effects.len())
+        let is_told = |facts: &&CellFacts| facts.same_as.is_none() && (facts.is_active || facts.is_stored_to);
+        (joined, self.cells.iter().filter(is_told).count(), self.effects.len())
+    }
+
+    /// An active value is stored to a cell. Whether that is new.
+    fn store_active(&mut self, cell: Cell) -> bool {
+        let facts = self.facts_mut(cell);
+        let is_known = if facts.is_left_out { &mut facts.is_stored_to } else { &mut facts.is_active };
+        !std::mem::replace(is_known, true)
     }
 
     fn propagate(&mut self) {
@@ -181,10 +327,7 @@ impl Activity {
         while changed {
             changed = false;
             for (from, to, _) in self.flows.clone() {
-                if self.is_active(from) && !self.is_active(to) {
-                    self.facts_mut(to).is_active = true;
-                    changed = true;
-                }
+                changed |= self.is_active(from) && self.store_active(to);
             }
         }
     }
@@ -269,6 +412,9 @@ impl Activity {
         let mut sources = Vec::new();
         self.sources(module, value, &mut sources);
         self.flows.extend(sources.into_iter().map(|from| (from, to, span)));
+        if contains_float(module, &value.ty) {
+            self.stores.push((to, value.clone(), false));
+        }
         if contains_pointer(module, &value.ty)
             && let Some(target) = self.target(value)
         {
@@ -363,6 +509,7 @@ impl Activity {
         }
         let pattern = self.pattern(module, *function, args, into);
         let summary = analyses.callee(module, *function, &pattern).summary(module, &module.functions[*function]);
+        self.note_uses(module, into, args);
         let mut pairs: Vec<(Cell, (bool, Cell))> = Vec::new();
         for (arg, levels) in args.iter().zip(&summary.params) {
             if let Some(target) = self.target(arg).filter(|_| !levels.is_empty()) {
@@ -376,14 +523,36 @@ impl Activity {
         }
         let mut ours: BTreeMap<Cell, Cell> = BTreeMap::new();
         for (index, (cell, (is_active, theirs))) in pairs.into_iter().enumerate() {
-            if is_active && !self.is_active(cell) {
-                self.facts_mut(cell).is_active = true;
+            if is_active && !self.is_active(cell) && self.store_active(cell) {
                 self.effects.push((cell, stmt.span));
             }
             // The value of the result is a copy; only what it points to is shared.
             if index != first_of_result {
                 let same = *ours.entry(theirs).or_insert(cell);
                 self.join(same, cell);
+            }
+        }
+    }
+
+    /// A call may compute all that it writes, and its result, from all that it is given.
+    fn note_uses(&mut self, module: &Module, into: Option<&Place>, args: &[Expr]) {
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        for arg in args {
+            self.sources(module, arg, &mut from);
+            let depth = pointer_levels(module, &arg.ty);
+            if let Some(target) = self.target(arg).filter(|_| depth > 0) {
+                to.extend(self.levels(target, depth - 1));
+            }
+        }
+        let behind = to.clone();
+        to.extend(into.map(|into| self.place(into)));
+        for from in from {
+            self.uses.extend(to.iter().map(|to| (from, *to)));
+        }
+        // The function itself is asked what it does with memory that is left out.
+        for from in behind {
+            if !self.cells[self.find(from).0].is_left_out {
+                self.uses.extend(to.iter().map(|to| (from, *to)));
             }
         }
     }
@@ -402,14 +571,20 @@ impl Activity {
             let ty = &function.locals[*param].ty;
             let mut sources = Vec::new();
             self.sources(module, arg, &mut sources);
-            let mut levels = vec![sources.into_iter().any(|source| self.is_active(source))];
+            let is_active = sources.into_iter().any(|source| self.is_active(source));
+            let is_asked = is_active && divides(module, callee) && self.may_vanish(module, arg, Ways::All);
+            let mut levels = vec![match (is_active, is_asked) {
+                (true, true) => Level::Vanishing,
+                (true, false) => Level::Active,
+                (false, _) => Level::Constant,
+            }];
             let depth = pointer_levels(module, ty);
             match self.target(arg).filter(|_| depth > 0) {
                 Some(target) => {
                     let cells = self.levels(target, depth - 1);
-                    levels.extend(cells.into_iter().map(|cell| self.is_active(cell)));
+                    levels.extend(cells.into_iter().map(|cell| self.level(cell)));
                 }
-                None => levels.resize(depth + 1, false),
+                None => levels.resize(depth + 1, Level::Constant),
             }
             pattern.push(levels);
         }
@@ -417,18 +592,29 @@ impl Activity {
         let depth = pointer_levels(module, &function.result);
         if let Some(into) = into.filter(|_| depth > 0) {
             let cell = self.place(into);
-            let mut levels: Vec<bool> = self.levels(cell, depth).into_iter().map(|cell| self.is_active(cell)).collect();
-            levels[0] = false;
-            pattern.extend(levels.contains(&true).then_some(levels));
+            let mut levels: Vec<Level> = self.levels(cell, depth).into_iter().map(|cell| self.level(cell)).collect();
+            levels[0] = Level::Constant;
+            pattern.extend(levels.iter().any(|level| level.has_tangent()).then_some(levels));
         }
         pattern
+    }
+
+    fn level(&self, cell: Cell) -> Level {
+        let facts = &self.cells[self.find(cell).0];
+        match (facts.is_active, facts.is_left_out) {
+            (true, _) => Level::Active,
+            (false, true) => Level::LeftOut,
+            (false, false) => Level::Constant,
+        }
     }
 
     fn summary(&self, module: &Module, function: &Function) -> Summary {
         let mut activity = self.clone();
         let mut of = |cell: Cell, ty: &Type| -> Vec<(bool, Cell)> {
             let levels = activity.levels(cell, pointer_levels(module, ty));
-            levels.into_iter().map(|cell| (activity.is_active(cell), activity.find(cell))).collect()
+            let is_stored_to = |cell: Cell| activity.cells[activity.find(cell).0].is_stored_to;
+            let told = |cell: Cell| (activity.is_active(cell) || is_stored_to(cell), activity.find(cell));
+            levels.into_iter().map(told).collect()
         };
         let params = function.params.iter().map(|param| {
             let levels = of(self.locals[param.index()], &function.locals[*param].ty);
@@ -470,13 +656,32 @@ impl Activity {
         }
     }
 
-    /// Cells that are active and have no derivative.
+    /// The cells that an output may be computed from.
+    fn useful(&self) -> HashSet<Cell> {
+        let mut found: HashSet<Cell> = self.outputs.iter().map(|cell| self.find(*cell)).collect();
+        let flows = self.flows.iter().map(|(from, to, _)| (*from, *to)).chain(self.uses.iter().copied());
+        let flows: Vec<(Cell, Cell)> = flows.map(|(from, to)| (self.find(from), self.find(to))).collect();
+        loop {
+            let before = found.len();
+            let new: Vec<Cell> = flows.iter().filter(|(_, to)| found.contains(to)).map(|(from, _)| *from).collect();
+            found.extend(new);
+            if found.len() == before {
+                return found;
+            }
+        }
+    }
+
+    /// Cells that are active and have no derivative. What is left out may hold active values if nothing is computed from
+    /// them that has one.
     pub(super) fn conflicts(&self) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         let mut seen = HashSet::new();
+        let useful = self.useful();
         for cell in (0..self.cells.len()).map(Cell) {
             let facts = &self.cells[self.find(cell).0];
-            if !facts.is_active || facts.constant.is_empty() || !seen.insert(self.find(cell)) {
+            let is_lost = facts.is_stored_to && useful.contains(&self.find(cell));
+            let is_conflict = !facts.constant.is_empty() && (facts.is_active || is_lost);
+            if !is_conflict || !seen.insert(self.find(cell)) {
                 continue;
             }
             let is_here = |other: Cell| self.find(other) == self.find(cell);
@@ -548,6 +753,9 @@ impl Activity {
         self.cells[gone.0].same_as = Some(kept);
         let into = &mut self.cells[kept.0];
         into.is_active |= facts.is_active;
+        into.is_left_out |= facts.is_left_out;
+        into.is_stored_to |= facts.is_stored_to;
+        into.is_vanishing = [0, 1].map(|ways| into.is_vanishing[ways] || facts.is_vanishing[ways]);
         into.constant.extend(facts.constant);
         into.named.extend(facts.named);
         match (into.pointee, facts.pointee) {
@@ -556,4 +764,40 @@ impl Activity {
             (Some(_), None) => {}
         }
     }
+}
+
+/// Whether nothing in the module reads a variable of the device, or takes its address.
+fn is_only_stored_to(module: &Module, id: GlobalId) -> bool {
+    let mut is_read = !module.globals[id].storage.is_on_device();
+    for function in module.functions.iter() {
+        walk::each_expr(&function.body, &mut |expr| {
+            if let ExprKind::Load(place) | ExprKind::AddressOf(place) = &expr.kind {
+                is_read |= root(place) == Some(id);
+            }
+        });
+    }
+    !is_read
+}
+
+/// The variable outside functions that a place is in.
+fn root(place: &Place) -> Option<GlobalId> {
+    match &place.kind {
+        PlaceKind::Global(global) => Some(*global),
+        PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => root(base),
+        PlaceKind::Local(_) | PlaceKind::Element(..) => None,
+    }
+}
+
+/// Whether a function, or one that it calls, computes something whose derivative may be infinite.
+fn divides(module: &Module, id: FunctionId) -> bool {
+    let function = &module.functions[id];
+    let mut is_found = false;
+    walk::each_expr(&function.body, &mut |expr| is_found |= has_pole(expr));
+    let mut callees = Vec::new();
+    walk::each_stmt(&function.body, &mut |stmt| {
+        if let StmtKind::Call { function, .. } = &stmt.kind {
+            callees.push(*function);
+        }
+    });
+    is_found || callees.into_iter().any(|callee| callee != id && divides(module, callee))
 }

@@ -1,6 +1,7 @@
 //! Tangents of expressions. None stands for zero, and for the null pointer.
 
 use super::Pushforward;
+use super::activity::Ways;
 use crate::ir::{BinaryOp, Expr, ExprKind, Place, Real, Type, UnaryOp};
 use crate::rules::{self, Partial};
 use crate::transform::differentiable::contains_float;
@@ -73,6 +74,9 @@ impl Pushforward<'_, '_> {
 
     fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr, value: &Expr) -> Option<Expr> {
         let (first, second) = (self.tangent(left), self.tangent(right));
+        let may_vanish = op == BinaryOp::Divide
+            && second.is_some()
+            && self.activity.may_vanish(self.ctx.primal, right, Ways::AllLoopsRun);
         let (left, right) = (left.clone(), right.clone());
         let product = |a: Expr, b: Expr| Expr::binary(BinaryOp::Multiply, a, b);
         match op {
@@ -80,6 +84,11 @@ impl Pushforward<'_, '_> {
             BinaryOp::Subtract => difference(first, second),
             BinaryOp::Multiply => {
                 sum(first.map(|first| product(first, right)), second.map(|second| product(left, second)))
+            }
+            BinaryOp::Divide if may_vanish => {
+                let ratio = |above: Expr| Expr::binary(BinaryOp::Divide, above, right.clone());
+                let change = second.map(|second| times_unless_zero(ratio(value.clone()), second));
+                difference(first.map(ratio), change)
             }
             // (da - y db) / b, where y is the quotient.
             BinaryOp::Divide => {
@@ -134,7 +143,10 @@ impl Pushforward<'_, '_> {
             if let Partial::Refused(reason) = rule.partial(index) {
                 self.refuse(value.span, format!("`{name}` has no derivative: {reason}"), "use another function here");
             } else if let Some(partial) = rule.build(index, args, value) {
-                total = sum(total, Some(times(partial, in_type(tangent, &ty))));
+                let tangent = in_type(tangent, &ty);
+                let may_vanish = rule.has_pole() && self.activity.may_vanish(self.ctx.primal, arg, Ways::All);
+                let share = if may_vanish { times_unless_zero(partial, tangent) } else { times(partial, tangent) };
+                total = sum(total, Some(share));
             } else if matches!(rule.partial(index), Partial::Expr(_)) {
                 let message = format!("the derivative of `{name}` is not known in this precision");
                 self.refuse(value.span, message, "compute it in float or double");
@@ -164,6 +176,29 @@ fn times(partial: Expr, tangent: Expr) -> Expr {
         | ExprKind::SizeOf(_)
         | ExprKind::Construct(_) => Expr::binary(BinaryOp::Multiply, partial, tangent),
     }
+}
+
+/// A partial that may be infinite times a tangent that is zero where the value is constant: zero there, and no NaN.
+fn times_unless_zero(partial: Expr, tangent: Expr) -> Expr {
+    let ty = tangent.ty.clone();
+    let (inner, is_negative) = match tangent.kind {
+        ExprKind::Unary(UnaryOp::Negate, inner) => (*inner, true),
+        _ => (tangent, false),
+    };
+    let signed = |value: Expr| if is_negative { Expr::unary(UnaryOp::Negate, value) } else { value };
+    let zero = || Expr::new(ExprKind::Float(Real(0.0)), ty.clone());
+    // One test is enough for a product of several partials.
+    let (is_there, inner) = match inner.kind {
+        ExprKind::Select(cond, share, otherwise) if is_test(&cond) && *otherwise == zero() => (*cond, *share),
+        _ => (Expr::binary(BinaryOp::NotEqual, inner.clone(), zero()), inner),
+    };
+    let share = times(partial, signed(inner));
+    Expr::new(ExprKind::Select(Box::new(is_there), Box::new(share), Box::new(zero())), ty)
+}
+
+/// Whether an expression asks whether something is not zero.
+fn is_test(cond: &Expr) -> bool {
+    matches!(&cond.kind, ExprKind::Binary(BinaryOp::NotEqual, _, right) if matches!(right.kind, ExprKind::Float(Real(0.0))))
 }
 
 fn sum(left: Option<Expr>, right: Option<Expr>) -> Option<Expr> {

@@ -10,13 +10,13 @@ impl Pushforward<'_, '_> {
     pub(super) fn launch(&mut self, launch: &Launch, stmt: &Stmt, out: &mut Block) {
         let primal = self.ctx.primal;
         let pattern = self.activity.pattern(primal, launch.kernel, &launch.args, None);
-        if !pattern.iter().flatten().any(|is_active| *is_active) {
+        if !pattern.iter().flatten().any(|level| level.has_tangent()) {
             return out.push(stmt.clone());
         }
         let mut args = launch.args.clone();
         let kernel = &primal.functions[launch.kernel];
         for ((param, arg), levels) in kernel.params.iter().zip(&launch.args).zip(&pattern) {
-            if levels.contains(&true) {
+            if levels.iter().any(|level| level.has_tangent()) {
                 let ty = parameter_type(&kernel.locals[*param].ty);
                 args.push(self.tangent_or_zero(arg, &ty));
             }

@@ -15,6 +15,7 @@ mod activity;
 mod exprs;
 mod helpers;
 mod host;
+mod overwritten;
 mod stmts;
 #[cfg(test)]
 mod tests;
@@ -137,7 +138,11 @@ impl<'m> Ctx<'m> {
         }
         let activity = (*self.analyses.callee(self.primal, id, pattern)).clone();
         let params = &self.primal.functions[id].params;
-        let active = params.iter().zip(pattern).filter(|(_, levels)| levels.contains(&true)).map(|(param, _)| *param);
+        let active = params
+            .iter()
+            .zip(pattern)
+            .filter(|(_, levels)| levels.iter().any(|level| level.has_tangent()))
+            .map(|(param, _)| *param);
         let active: Vec<LocalId> = active.collect();
         let made = self.version(id, activity, &active);
         self.versions.insert(key, made);

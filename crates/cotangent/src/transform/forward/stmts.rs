@@ -187,14 +187,14 @@ impl Pushforward<'_, '_> {
         let function = &primal.functions[callee];
         let mut analysed = (*self.ctx.analyses.callee(primal, callee, &pattern)).clone();
         let result_has_shadow = analysed.result_has_shadow(primal, &function.result);
-        if !pattern.iter().flatten().any(|is_active| *is_active) && !result_has_shadow {
+        if !pattern.iter().flatten().any(|level| level.has_tangent()) && !result_has_shadow {
             out.push(stmt.clone());
             into.iter().for_each(|into| self.clear(into, span, out));
             return;
         }
         let mut all = args.to_vec();
         for ((param, arg), levels) in function.params.iter().zip(args).zip(&pattern) {
-            if levels.contains(&true) {
+            if levels.iter().any(|level| level.has_tangent()) {
                 let ty = parameter_type(&function.locals[*param].ty);
                 let tangent = self.tangent_or_zero(arg, &ty);
                 all.push(tangent);

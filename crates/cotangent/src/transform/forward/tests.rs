@@ -331,17 +331,17 @@ fn what_has_no_derivative_is_refused_with_a_way_out() {
     "#]],
     );
     let through_a_call = "device put(to: float*, v: float) { *to = v; }
-                          kernel k(x: const float*, out: float*) { call put(out, x[0]); }";
+                          kernel k(x: const float*, out: float*, y: float*) { call put(out, x[0]); y[0] = out[0]; }";
     refused(
         through_a_call,
         "k",
-        "x",
+        "x, y",
         expect![[r#"
         C0202: an active value is stored to `out`, which is constant
           help: name `out` too
     "#]],
     );
-    let global = "device total: float; kernel k(x: const float*) { total = x[0]; }";
+    let global = "device total: float; kernel k(x: float*) { total = x[0]; x[1] = total; }";
     refused(
         global,
         "k",

@@ -138,7 +138,11 @@ impl Ctx<'_> {
         if let (Some(init), true) = (init, carries_floats(self.module, &place.ty))
             && let Some(shadow) = self.shadow(&place)
         {
-            self.adjoint_of_aggregate(init, &shadow, &mut pair.reverse);
+            if matches!(place.ty, Type::Float(_)) {
+                self.adjoint_of_stored(&place, init, seed_in(shadow), &mut pair.reverse);
+            } else {
+                self.adjoint_of_aggregate(init, &shadow, &mut pair.reverse);
+            }
         }
         pair
     }
@@ -253,9 +257,9 @@ impl Ctx<'_> {
         if self.reads_object_of(place, value) {
             let seed = self.keep("_r", seed_in(shadow), out);
             out.push(zero);
-            self.adjoint(value, seed, out);
+            self.adjoint_of_stored(place, value, seed, out);
         } else {
-            self.adjoint(value, seed_in(shadow), out);
+            self.adjoint_of_stored(place, value, seed_in(shadow), out);
             if !self.is_first_value(place) {
                 out.push(zero);
             }

@@ -30,6 +30,8 @@ pub(super) struct Ctx<'a> {
     pub(super) written: BTreeSet<Object>,
     /// Variables that pointers other than a call's arguments may point to.
     pub(super) address_taken: HashSet<LocalId>,
+    /// Variables whose values are used on some ways through the function only.
+    pub(super) used_sometimes: HashSet<LocalId>,
     /// How many statements write each variable.
     pub(super) write_counts: HashMap<LocalId, usize>,
     /// The derivative; its first locals are the primal's.

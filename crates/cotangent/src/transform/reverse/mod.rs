@@ -22,6 +22,7 @@ mod shared;
 mod slice;
 mod slots;
 mod snapshot;
+mod sometimes;
 mod split;
 mod stable;
 mod streams;

@@ -13,6 +13,7 @@ use super::block::Sweeps;
 use super::expr::constant;
 use super::function::{Ctx, Frame, write_counts};
 use super::record::{self, Limit, Start};
+use super::sometimes::used_sometimes;
 use super::split::Apart;
 use super::stable::Kept;
 use super::{Kind, Pullbacks, Sharing, slots};
@@ -86,6 +87,7 @@ pub(super) fn write(
         activity: &activity,
         written,
         address_taken: address_taken(primal),
+        used_sometimes: used_sometimes(primal),
         write_counts: write_counts(&objects, primal),
         function,
         names,

@@ -1,0 +1,89 @@
+//! Values that no statement reads before another takes their place: `sum = 0` in front of a loop that runs. A variable is
+//! not constant on any way because of them.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use crate::ir::walk::{self, Node, Part};
+use crate::ir::{BinaryOp, Expr, ExprKind, For, LocalId, PlaceKind, Stmt, StmtKind};
+
+/// When something else is stored to a variable before it is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overwritten {
+    Always,
+    /// If the loop runs that comes next.
+    ByLoops,
+}
+
+/// The stores of a block, and of those inside, whose variable is next mentioned where it is assigned.
+pub(super) fn overwritten(block: &[Stmt]) -> HashMap<*const Stmt, Overwritten> {
+    let mut found = HashMap::new();
+    look(block, &mut found);
+    found
+}
+
+fn look(block: &[Stmt], found: &mut HashMap<*const Stmt, Overwritten>) {
+    for (position, stmt) in block.iter().enumerate() {
+        let stored = match &stmt.kind {
+            StmtKind::Declare { local, init: Some(_) } => Some(*local),
+            _ => assigned(stmt),
+        };
+        let next = |local: LocalId| block[position + 1..].iter().find(|later| mentions(later, local));
+        if let Some(local) = stored
+            && let Some(when) = next(local).and_then(|next| assigns(next, local))
+        {
+            found.insert(std::ptr::from_ref(stmt), when);
+        }
+        let _ = walk::stmt_parts(stmt, &mut |part| {
+            if let Part::Block(inner) = part {
+                look(inner, found);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+}
+
+fn assigned(stmt: &Stmt) -> Option<LocalId> {
+    match &stmt.kind {
+        StmtKind::Assign { place, .. } => match place.kind {
+            PlaceKind::Local(local) => Some(local),
+            PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
+        },
+        _ => None,
+    }
+}
+
+/// When a statement assigns a variable, in no branch.
+fn assigns(stmt: &Stmt, local: LocalId) -> Option<Overwritten> {
+    let inside = |body: &[Stmt]| body.iter().find_map(|inner| assigns(inner, local));
+    match &stmt.kind {
+        StmtKind::For(head) if runs(head) => inside(&head.body),
+        StmtKind::For(head) => inside(&head.body).map(|_| Overwritten::ByLoops),
+        StmtKind::While { body, .. } => inside(body).map(|_| Overwritten::ByLoops),
+        _ => (assigned(stmt) == Some(local)).then_some(Overwritten::Always),
+    }
+}
+
+/// Whether a loop surely runs: it counts from a number to a number.
+fn runs(head: &For) -> bool {
+    let (ExprKind::Int(from), ExprKind::Int(to)) = (&head.from.kind, &head.to.kind) else { return false };
+    match head.test {
+        BinaryOp::Less => from < to,
+        BinaryOp::LessEqual => from <= to,
+        BinaryOp::Greater => from > to,
+        BinaryOp::GreaterEqual => from >= to,
+        BinaryOp::NotEqual => from != to,
+        _ => false,
+    }
+}
+
+fn mentions(stmt: &Stmt, local: LocalId) -> bool {
+    walk::visit_block(std::slice::from_ref(stmt), &mut |node| match node {
+        Node::Place(place) if place.kind == PlaceKind::Local(local) => ControlFlow::Break(()),
+        Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if place.kind == PlaceKind::Local(local) => {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    })
+    .is_break()
+}
