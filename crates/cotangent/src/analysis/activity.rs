@@ -77,7 +77,8 @@ impl Activity {
         self.is_varied(object) || self.is_useful(object)
     }
 
-    fn is_varied(&self, object: &Object) -> bool {
+    /// Whether an object depends on the named parameters.
+    pub fn is_varied(&self, object: &Object) -> bool {
         let is_named = matches!(object.base, Base::Local(local) if self.named.contains(&local));
         is_named || object.base == Base::Unknown || self.varied.contains(object)
     }

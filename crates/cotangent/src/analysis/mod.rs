@@ -3,6 +3,7 @@
 mod activity;
 pub mod affine;
 mod effects;
+mod evidence;
 pub mod locals;
 pub mod location;
 mod objects;

@@ -3,7 +3,6 @@
 use super::affine::{Atom, INDEX_BITS, Values};
 use super::location::{Location, Step};
 use super::polynomial::{AtomId, Polynomial};
-use super::race::AdjointParam;
 use super::region::Frame;
 use super::root::Root;
 use super::site::{Site, Sites};
@@ -20,18 +19,18 @@ pub struct Fact {
     stores: Vec<Vec<Frame>>,
 }
 
-/// *The premise.* Two threads that store plainly to one element race, unless a barrier is between them. A kernel in
-/// which they do has no derivative.
+/// *The premise.* Two threads that store an active value plainly to one element race, unless a barrier is between them. A
+/// kernel in which they do has no derivative. `sites` has such stores alone, and the clearings of adjoints that go with
+/// them: both are made by the same threads.
 ///
 /// A store outside loops that contain barriers runs, for all threads of a block, between the same two of them; threads
 /// of different blocks never wait for each other. Of several stores to the same element that is known only if there
 /// are no barriers at all.
-pub fn facts(sites: &Sites<'_>, adjoints: &[AdjointParam], has_barriers: bool) -> Vec<Fact> {
+pub fn facts(values: &Values<'_>, sites: &Sites<'_>, has_barriers: bool) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     for store in &sites.stores {
-        let tells = |location: &Location| tells(location, sites, adjoints);
-        let Some(location) = store.location.clone().filter(tells) else { continue };
-        if store.frames.iter().any(Frame::hides_order) {
+        let Some(location) = store.location.clone().filter(is_known) else { continue };
+        if store.frames.iter().any(Frame::hides_order) || sites.is_before_and_after_a_meeting(values, store) {
             continue;
         }
         let same = facts.iter_mut().find(|fact| !has_barriers && fact.location == location);
@@ -46,15 +45,10 @@ pub fn facts(sites: &Sites<'_>, adjoints: &[AdjointParam], has_barriers: bool) -
     facts
 }
 
-/// Whether a store there is one of the primal's to memory that threads share, or the overwriting of an adjoint that goes
-/// with one: both are made by the same threads. And whether it is to the whole of what its index tells.
-fn tells(location: &Location, sites: &Sites<'_>, adjoints: &[AdjointParam]) -> bool {
-    let is_adjoint = |local| adjoints.iter().any(|param| param.adjoint == local);
-    let is_added_to = || sites.additions.iter().any(|site| site.roots.contains(&location.root));
+/// Whether a store is to memory that threads share, and to the whole of what its index tells.
+fn is_known(location: &Location) -> bool {
     let is_shared_memory = match location.root {
-        Root::Param(param) | Root::Behind(param) => is_adjoint(param) || !is_added_to(),
-        Root::Shared(local) => is_adjoint(local) || !is_added_to(),
-        Root::Global(_) => !is_added_to(),
+        Root::Param(_) | Root::Behind(_) | Root::Shared(_) | Root::Global(_) => true,
         Root::Private(_) | Root::Unknown => false,
     };
     is_shared_memory && !location.tail.contains(&Step::Somewhere)

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::affine::Values;
+use super::evidence::evidence;
 use super::locals::{locals, stored_places};
 use super::location::Step;
 use super::ordering::{Ordering, asks_for_thread, is_without_jumps, ordering};
@@ -62,13 +63,15 @@ pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> 
     roots.apart = adjoints.iter().filter(is_behind).map(|param| param.adjoint).collect();
     let values = Values::new(module, function, &locals, &roots, written(&roots, &function.body));
     let mut sites = sites(&values, function);
+    let evidence = evidence(&values, adjoints);
+    sites.stores.retain(|store| evidence.contains(&std::ptr::from_ref(store.stmt)));
     if asks_for_thread(module, id) {
-        // They contradict the premise; a harmless one, of a flag, must not prove anything.
+        // They contradict the premise.
         sites.stores.retain(|store| !values.is_same_for_two_threads(store));
     }
     let facts = match (function.space, ordering(module, id)) {
         (Space::Kernel, order @ (Ordering::None | Ordering::Barriers)) if is_without_jumps(function) => {
-            facts(&sites, adjoints, order == Ordering::Barriers)
+            facts(&values, &sites, order == Ordering::Barriers)
         }
         (Space::Kernel | Space::Device | Space::Host, _) => Vec::new(),
     };
@@ -185,12 +188,12 @@ fn counters_in_step(group: &Group<'_, '_>) -> Vec<LocalId> {
 }
 
 /// *The writer's element.* An element of shared memory that a thread stores to plainly is touched by no other thread
-/// until the next barrier. Where an adjoint is cleared, the primal stores; what the thread adds to that element between
-/// the same barriers meets no other addition.
+/// until the next barrier, of the block or of its warp. Where an adjoint is cleared, the primal stores; what the thread adds
+/// to that element between the same barriers meets no other addition.
 fn is_stored_there(values: &Values<'_>, site: &Site<'_>, sites: &Sites<'_>, given_away: &BTreeSet<Root>) -> bool {
     let Some(location) = site.location.as_ref().filter(|it| matches!(it.root, Root::Shared(_))) else { return false };
     let is_same = |store: &Site<'_>| {
-        store.phase == site.phase
+        store.moment == site.moment
             && store.location.as_ref().is_some_and(|stored| {
                 let counters = values.reached_with(&store.frames, &site.frames);
                 let index = counters.and_then(|counters| values.renamed(&stored.index, &counters));

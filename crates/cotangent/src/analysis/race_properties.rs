@@ -64,7 +64,7 @@ impl Access {
         };
         let (guard, head) = (GUARDS[self.guard], HEADS[self.head]);
         let counter = if head == NUMBERED { "let k: int = (i + ((c - 1) * s));" } else { "" };
-        format!("if {guard} {{ for {head} {{ {counter} {array}[{index}] {operator} 1.0f; }} }}")
+        format!("if {guard} {{ for {head} {{ {counter} {array}[{index}] {operator} x[0]; }} }}")
     }
 
     /// The indices that a thread makes the access with.
@@ -155,7 +155,7 @@ proptest! {
         let (first, second) = (matching(first, like_store[0]), matching(second, like_store[1]));
         let body = [store.text("y", "="), first.text("d_x", "+="), second.text("d_x", "+=")].join("\n");
         let text = format!(
-            "kernel k(x: const float*, y: float*, d_x: float*, n: int, m: int, idx: const int*) {{
+            "kernel k(x: const float*, y: float*, d_x: float*, d_y: float*, n: int, m: int, idx: const int*) {{
                let i: int = (((blockIdx.x * blockDim.x) + threadIdx.x) as int);
                let s: int = ((gridDim.x * blockDim.x) as int);
                {body} }}"

@@ -9,16 +9,16 @@ fn parse(text: &str) -> Module {
     module
 }
 
-/// One letter for each accumulation: plain or atomic. A parameter `d_x` is the adjoint of `x`, or of the first.
+/// One letter for each accumulation: plain or atomic. A variable `d_x` is the adjoint of `x`, or of the first.
 pub(super) fn decide(module: &Module) -> String {
     let id = FunctionId(u32::try_from(module.functions.len() - 1).expect("few functions"));
     let function = &module.functions[id];
-    let named = |name: &str| function.params.iter().copied().find(|param| function.local_name(*param) == name);
-    let adjoint = |&param: &LocalId| {
+    let named = |name: &str| function.locals.ids().find(|local| function.local_name(*local) == name);
+    let adjoint = |param: LocalId| {
         let primal = named(function.local_name(param).strip_prefix("d_")?).unwrap_or(LocalId(0));
         Some(AdjointParam { adjoint: param, primal, is_shared: true, is_contended: false })
     };
-    let adjoints: Vec<_> = function.params.iter().filter_map(adjoint).collect();
+    let adjoints: Vec<_> = function.locals.ids().filter_map(adjoint).collect();
     let letter = |addition: &Addition| if *addition == Addition::Plain { 'p' } else { 'a' };
     additions(module, id, &adjoints).iter().map(letter).collect()
 }
@@ -47,7 +47,10 @@ fn an_element_that_is_stored_belongs_to_its_thread() {
 fn an_adjoint_that_is_overwritten_tells_of_a_store() {
     // The reverse sweep alone, whose forward sweep is another kernel.
     assert_eq!(kernel("if (i < n) { d_x[i] += d_y[i]; d_y[i] = 0.0f; }"), "p");
-    assert_eq!(kernel("if (i < n) { d_y[i] = 0.0f; d_y[i] += 1.0f; }"), "p");
+    assert_eq!(kernel("if (i < n) { let r: float = d_y[i]; d_y[i] = 0.0f; d_y[i] += 1.0f; }"), "p");
+    // Nobody took what it held: a constant was stored, and many threads may store the same one.
+    assert_eq!(kernel("if (i < n) { d_y[i] = 0.0f; d_x[i] += 1.0f; }"), "a");
+    assert_eq!(kernel("if (i < n) { let r: float = d_y[(i + 1)]; d_y[i] = 0.0f; d_x[i] += 1.0f; }"), "a");
     assert_eq!(kernel("if (i < n) { d_y[i] = 0.0f; } if (i < m) { d_x[i] += 1.0f; }"), "a");
     assert_eq!(kernel("if (i < n) { d_y[(i / 2)] = 0.0f; d_x[(i / 2)] += 1.0f; d_x[i] += 1.0f; }"), "aa");
 }
@@ -59,7 +62,7 @@ fn only_threads_that_store_own() {
     assert_eq!(kernel("if (i < n) { y[i] = x[i]; } else { y[i] = 0.0f; } d_x[i] += 1.0f;"), "a");
     assert_eq!(
         kernel(
-            "if (i < n) { y[i] = x[i]; } else { y[i] = 0.0f; } if (n <= i) { d_x[i] += 1.0f; } else { d_x[i] += 1.0f; }"
+            "if (i < n) { y[i] = x[i]; } else { y[i] = x[0]; } if (n <= i) { d_x[i] += 1.0f; } else { d_x[i] += 1.0f; }"
         ),
         "pp"
     );
@@ -98,7 +101,7 @@ fn what_determines_the_stored_index_is_owned() {
     // A constant index: one thread alone stores.
     assert_eq!(kernel("if (i == 0) { y[0] = x[0]; d_x[n] += 1.0f; d_x[m] += 1.0f; }"), "pp");
     assert_eq!(kernel("if (i == 0) { y[0] = x[0]; } d_x[n] += 1.0f;"), "a");
-    assert_eq!(kernel("if (i < n) { y[(blockIdx.x as int)] = 0.0f; d_x[(blockIdx.x as int)] += 1.0f; }"), "p");
+    assert_eq!(kernel("if (i < n) { y[(blockIdx.x as int)] = x[0]; d_x[(blockIdx.x as int)] += 1.0f; }"), "p");
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn grid_strides_are_matched() {
     assert_eq!(kernel(&numbered("((i < n) ? ((((n - i) - 1) / s) + 1) : 0)")), "p");
     assert_eq!(kernel(&numbered("((((n - i) - 1) / s) + 1)")), "a");
     assert_eq!(kernel(&numbered("((i < n) ? (((n - i) / s) + 1) : 0)")), "a");
-    let unsigned = "let u: unsigned int = threadIdx.x; for j: unsigned int = 0u; j < u; j += 1u { y[(j + u)] = 1.0f; }
+    let unsigned = "let u: unsigned int = threadIdx.x; for j: unsigned int = 0u; j < u; j += 1u { y[(j + u)] = x[0]; }
         for k: unsigned int = ((0u < u) ? ((((u - 0u) - 1u) / 1u) + 1u) : 0u); k > 0u; k -= 1u {
           let e: unsigned int = (k - 1u); d_x[(e + u)] += 1.0f; }";
     assert_eq!(kernel(unsigned), "p");
@@ -239,7 +242,7 @@ fn barriers_end_what_a_store_tells() {
     assert_eq!(kernel(&in_loop("barrier block;")), "a");
     let branches = |barrier| {
         format!(
-            "if (i < n) {{ y[i] = 0.0f; }} {barrier} if (n <= i) {{ y[i] = 1.0f; }} if (i < n) {{ d_x[i] += 1.0f; }} else {{ d_x[i] += 1.0f; }}"
+            "if (i < n) {{ y[i] = x[0]; }} {barrier} if (n <= i) {{ y[i] = x[1]; }} if (i < n) {{ d_x[i] += 1.0f; }} else {{ d_x[i] += 1.0f; }}"
         )
     };
     assert_eq!(kernel(&branches("")), "pp");
@@ -273,10 +276,10 @@ fn shared_memory_is_of_one_block() {
     assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_t[j] += 1.0f;")), "p");
     // What tells threads of a block apart does not tell those of the grid apart.
     assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_x[j] += 1.0f;")), "a");
-    // Where an adjoint is cleared, the primal stores: nobody else is there until the next barrier.
-    assert_eq!(kernel(&format!("{shared} d_t[j] = 0.0f; d_t[j] += 1.0f;")), "p");
-    assert_eq!(kernel(&format!("{shared} d_t[j] = 0.0f; barrier block; d_t[j] += 1.0f;")), "a");
-    assert_eq!(kernel(&format!("{shared} d_t[j] = 0.0f; d_t[(j + 1)] += 1.0f;")), "a");
+    // Where an adjoint is cleared, the primal stores: nobody else is there until the next barrier, or stores there at all.
+    assert_eq!(kernel(&format!("{shared} let r: float = d_t[j]; d_t[j] = 0.0f; d_t[j] += 1.0f;")), "p");
+    assert_eq!(kernel(&format!("{shared} let r: float = d_t[j]; d_t[j] = 0.0f; barrier block; d_t[j] += 1.0f;")), "p");
+    assert_eq!(kernel(&format!("{shared} let r: float = d_t[j]; d_t[j] = 0.0f; d_t[(j + 1)] += 1.0f;")), "a");
     assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_t[0] += 1.0f;")), "a");
 }
 
@@ -285,22 +288,23 @@ fn fields_are_parts_of_elements() {
     let records = "record V { x: float, y: float } record A { v: float[4] }";
     let decide = |body: &str| {
         decide(&parse(&format!(
-            "{records} kernel k(p: const V*, q: V*, a: A*, d_p: V*, s: float[4]*, d_s: float[4]*, n: int) {{ {ID} {body} }}"
+            "{records} kernel k(p: const V*, q: V*, a: A*, d_p: V*, d_q: V*, d_a: A*, s: float[4]*, d_s: float[4]*, n: int) {{ {ID} {body} }}"
         )))
     };
     assert_eq!(decide("q[i].x = p[i].x; d_p[i].x += 1.0f; d_p[i].y += 1.0f;"), "pp");
     assert_eq!(decide("q[i].x = p[i].x; d_p[i].x += 1.0f; d_p[(i + 1)].y += 1.0f;"), "aa");
-    assert_eq!(decide("a[0].v[i] = 0.0f; d_p[0].x += 1.0f;"), "a");
-    assert_eq!(decide("a[i].v[2] = 0.0f; d_p[i].x += 1.0f;"), "p");
-    assert_eq!(decide("s[i][1] = 0.0f; d_s[i][1] += 1.0f; d_s[i][3] += 1.0f;"), "pp");
-    assert_eq!(decide("s[i][1] = 0.0f; d_s[i][1] += 1.0f; d_s[i][5] += 1.0f;"), "aa");
+    assert_eq!(decide("a[0].v[i] = p[0].x; d_p[0].x += 1.0f;"), "a");
+    assert_eq!(decide("a[i].v[2] = p[0].x; d_p[i].x += 1.0f;"), "p");
+    assert_eq!(decide("s[i][1] = p[0].x; d_s[i][1] += 1.0f; d_s[i][3] += 1.0f;"), "pp");
+    assert_eq!(decide("s[i][1] = p[0].x; d_s[i][1] += 1.0f; d_s[i][5] += 1.0f;"), "aa");
 }
 
 #[test]
 fn pointers_in_records_are_arrays_of_their_parameter() {
     let records = "record S { a: float*, b: float*, n: int }";
-    let decide =
-        |body: &str| decide(&parse(&format!("{records} kernel k(s: S, d_s: S*, y: float*) {{ {ID} {body} }}")));
+    let decide = |body: &str| {
+        decide(&parse(&format!("{records} kernel k(s: S, d_s: S*, y: float*, d_y: float*) {{ {ID} {body} }}")))
+    };
     assert_eq!(decide("if (i < s.n) { y[i] = s.a[i]; } if (i < s.n) { d_s->a[i] += 1.0f; }"), "p");
     assert_eq!(decide("if (i < s.n) { y[i] = s.a[i]; d_s->a[i] += 1.0f; d_s->b[i] += 1.0f; }"), "aa");
     assert_eq!(decide("y[i] = s.a[i]; d_s->a = y; d_s->a[i] += 1.0f;"), "a");
@@ -370,9 +374,9 @@ fn stores_of_whole_blocks_are_found() {
 #[test]
 fn what_contradicts_the_premise_proves_nothing() {
     assert_eq!(kernel("y[0] = 1.0f; d_x[n] += 1.0f;"), "a");
-    assert_eq!(kernel("if (i == 0) { y[0] = 1.0f; d_x[n] += 1.0f; }"), "p");
+    assert_eq!(kernel("if (i == 0) { y[0] = x[0]; d_x[n] += 1.0f; }"), "p");
     // A block of one thread, as far as can be known.
-    assert_eq!(decide(&parse(&format!("kernel k({PARAMS}) {{ y[0] = 1.0f; d_x[n] += 1.0f; }}"))), "p");
+    assert_eq!(decide(&parse(&format!("kernel k({PARAMS}) {{ y[0] = x[0]; d_x[n] += 1.0f; }}"))), "p");
 }
 
 #[test]
@@ -383,4 +387,32 @@ fn results_of_functions_are_stored() {
     assert_eq!(decide("if (i < n) { y[i] = call f((x + i)); } d_x[i] += 1.0f;"), "a");
     assert_eq!(decide("if (i < n) { y[i] = call f((x + i)); d_x[(i / 2)] += 1.0f; }"), "a");
     assert_eq!(decide("if (i < n) { let t: float; t = call f((x + i)); d_x[i] += 1.0f; }"), "a");
+}
+
+#[test]
+fn what_many_threads_may_store_proves_nothing() {
+    // A flag, a mark, a constant, a value that is not active.
+    let flag = |store: &str| kernel(&format!("if (x[i] > 0.0f) {{ {store} d_x[n] += 1.0f; }}"));
+    assert_eq!(flag("y[0] = x[i];"), "p");
+    assert_eq!(flag("y[0] = 1.0f;"), "a");
+    let other =
+        |body: &str| decide(&parse(&format!("kernel k({PARAMS}, flags: int*, c: const float*) {{ {ID} {body} }}")));
+    assert_eq!(other("if (i < n) { flags[i] = 1; d_x[i] += 1.0f; }"), "a");
+    assert_eq!(other("if (i < n) { y[i] = c[i]; d_x[i] += 1.0f; }"), "a");
+    assert_eq!(other("if (i < n) { y[i] = (c[i] * x[i]); d_x[i] += 1.0f; }"), "p");
+    assert_eq!(other("let t: float = x[i]; if (i < n) { y[i] = t; d_x[i] += 1.0f; }"), "p");
+}
+
+#[test]
+fn barriers_of_a_warp_end_what_a_store_tells() {
+    let shared = "let shared t: float[256]; let shared d_t: float[256]; let j: int = (threadIdx.x as int);";
+    let warp = "barrier warp(4294967295u);";
+    let take = "let r: float = d_t[(j + 1)]; d_t[(j + 1)] = 0.0f;";
+    assert_eq!(kernel(&format!("{shared} d_t[(j + 1)] += 1.0f; {take}")), "p");
+    assert_eq!(kernel(&format!("{shared} t[j] = x[i]; d_t[j] += 1.0f; d_t[(j + 1)] += 1.0f; {warp} {take}")), "aa");
+    // Some threads store before they meet the others, some after it.
+    let uneven =
+        |first: &str| format!("{shared} if {first} {{ {warp} }} t[(j / 2)] = x[i]; {warp} d_t[(j / 2)] += 1.0f;");
+    assert_eq!(kernel(&uneven("(j < 16)")), "a");
+    assert_eq!(kernel(&uneven("(n < 16)")), "p");
 }

@@ -77,6 +77,19 @@ impl Frame {
         }
     }
 
+    /// Whether two are one branch, or one loop.
+    pub fn is_same(&self, other: &Frame) -> bool {
+        match (self, other) {
+            (Frame::Branch { number, is_then, .. }, Frame::Branch { number: other, is_then: is_other_then, .. }) => {
+                number == other && is_then == is_other_then
+            }
+            (Frame::Count { .. } | Frame::Other { .. }, Frame::Count { .. } | Frame::Other { .. }) => {
+                self.number() == other.number()
+            }
+            (Frame::Branch { .. }, _) | (_, Frame::Branch { .. }) => false,
+        }
+    }
+
     fn number(&self) -> usize {
         match self {
             Frame::Branch { number, .. } | Frame::Count { number, .. } | Frame::Other { number, .. } => *number,

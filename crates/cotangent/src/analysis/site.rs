@@ -10,7 +10,7 @@ use super::region::Frame;
 use super::root::Root;
 use super::threads::Threads;
 use crate::ir::walk::{Part, stmt_parts};
-use crate::ir::{BinaryOp, Block, For, Function, Place, Stmt, StmtKind};
+use crate::ir::{BarrierKind, BinaryOp, Block, For, Function, Place, Stmt, StmtKind};
 
 /// A plain store or an accumulation.
 #[derive(Debug)]
@@ -25,8 +25,20 @@ pub struct Site<'f> {
     pub location: Option<Location>,
     /// What stands around the statement, the outermost first.
     pub frames: Vec<Frame>,
-    /// Between which barriers of the text it stands.
+    /// Between which barriers of the block it stands in the text.
     pub phase: usize,
+    /// The same with those of warps.
+    pub moment: usize,
+    /// How many statements stand before it.
+    number: usize,
+}
+
+/// A barrier of a warp.
+#[derive(Debug)]
+struct Meeting {
+    frames: Vec<Frame>,
+    phase: usize,
+    number: usize,
 }
 
 /// The plain stores and the accumulations of a function.
@@ -40,6 +52,8 @@ pub struct Sites<'f> {
     next: Vec<Vec<usize>>,
     /// The stretches that begin with a barrier, or the function.
     starts: Vec<usize>,
+    /// The barriers of warps.
+    meetings: Vec<Meeting>,
 }
 
 impl Sites<'_> {
@@ -47,6 +61,19 @@ impl Sites<'_> {
     /// of them may all be in what is reached from it.
     pub fn starts(&self, phase: usize) -> Vec<usize> {
         self.starts.iter().copied().filter(|start| self.reaches(*start, phase)).collect()
+    }
+
+    /// Whether some threads of a warp may have met before a statement with others that meet after it. Then what one
+    /// statement does may be done at different times by different threads, in an order that the barrier makes.
+    ///
+    /// If all of them run the same barriers before the statement, they have met there as often.
+    pub fn is_before_and_after_a_meeting(&self, values: &Values<'_>, site: &Site<'_>) -> bool {
+        let starts = self.starts(site.phase);
+        let is_near = |meeting: &&Meeting| self.starts(meeting.phase).iter().any(|start| starts.contains(start));
+        let (before, after): (Vec<_>, Vec<_>) =
+            self.meetings.iter().filter(is_near).partition(|meeting| meeting.number < site.number);
+        let is_for_all = |frame: &Frame| values.is_for_all(frame) || site.frames.iter().any(|own| own.is_same(frame));
+        !after.is_empty() && before.iter().any(|meeting| !meeting.frames.iter().all(is_for_all))
     }
 
     fn reaches(&self, start: usize, phase: usize) -> bool {
@@ -64,7 +91,7 @@ impl Sites<'_> {
 /// Finds them, in the order of the text.
 pub fn sites<'f>(values: &Values<'_>, function: &'f Function) -> Sites<'f> {
     let sites = Sites { next: vec![Vec::new()], starts: vec![0], ..Sites::default() };
-    let mut ctx = Ctx { values, frames: Vec::new(), statements: 0, phase: 0, sites };
+    let mut ctx = Ctx { values, frames: Vec::new(), statements: 0, phase: 0, moment: 0, moments: 0, sites };
     ctx.block(&function.body);
     ctx.sites
 }
@@ -74,6 +101,8 @@ struct Ctx<'f, 'v> {
     frames: Vec<Frame>,
     statements: usize,
     phase: usize,
+    moment: usize,
+    moments: usize,
     sites: Sites<'f>,
 }
 
@@ -87,6 +116,23 @@ impl<'f> Ctx<'f, '_> {
 
     fn stmt(&mut self, stmt: &'f Stmt) {
         let number = self.statements;
+        let has_meeting = has_barrier(std::slice::from_ref(stmt));
+        if has_meeting {
+            self.begin_moment();
+        }
+        self.stmt_in(stmt, number);
+        if has_meeting {
+            self.begin_moment();
+        }
+    }
+
+    /// What stands between two barriers, in whatever branch or loop, is another moment.
+    fn begin_moment(&mut self) {
+        self.moments += 1;
+        self.moment = self.moments;
+    }
+
+    fn stmt_in(&mut self, stmt: &'f Stmt, number: usize) {
         match &stmt.kind {
             // What a function returns is stored here, by the thread that called it.
             StmtKind::Assign { place, .. } | StmtKind::Call { into: Some(place), .. } => {
@@ -102,6 +148,9 @@ impl<'f> Ctx<'f, '_> {
                 let ends = [(true, then_block), (false, else_block)].map(|(is_then, block)| {
                     let conditions = self.values.conditions(cond, is_then);
                     self.phase = before;
+                    if has_barrier(block) {
+                        self.begin_moment();
+                    }
                     self.inside(Frame::Branch { number, is_then, conditions }, block);
                     self.phase
                 });
@@ -119,6 +168,9 @@ impl<'f> Ctx<'f, '_> {
             StmtKind::Barrier { .. } if is_barrier(stmt) => {
                 self.phase = self.stretch_after(&[]);
                 self.sites.starts.push(self.phase);
+            }
+            StmtKind::Barrier { kind: BarrierKind::Warp, .. } => {
+                self.sites.meetings.push(Meeting { frames: self.frames.clone(), phase: self.phase, number });
             }
             StmtKind::While { .. }
             | StmtKind::Switch { .. }
@@ -156,7 +208,17 @@ impl<'f> Ctx<'f, '_> {
 
     fn site(&self, stmt: &'f Stmt, place: &'f Place) -> Site<'f> {
         let (roots, location) = (self.values.roots.place(place), self.values.location(place));
-        Site { stmt, place, roots, location, frames: self.frames.clone(), phase: self.phase }
+        let number = self.statements;
+        Site {
+            stmt,
+            place,
+            roots,
+            location,
+            frames: self.frames.clone(),
+            phase: self.phase,
+            moment: self.moment,
+            number,
+        }
     }
 
     /// Whether the counter of a loop in which threads meet is the same for all of them when they do: they begin with the

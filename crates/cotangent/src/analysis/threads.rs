@@ -220,6 +220,20 @@ impl Values<'_> {
         is_shared && is_whole && !self.varies_besides(&location.index, Threads::Block, &counters)
     }
 
+    /// Whether all threads of a block run what is inside a branch or loop, equally often, if they come to it.
+    pub fn is_for_all(&self, frame: &Frame) -> bool {
+        let is_same = |value: &Polynomial| !self.varies(value, Threads::Block);
+        match frame {
+            Frame::Branch { conditions, .. } => conditions.iter().all(|condition| match condition {
+                Some(Condition::Compare { left, right, .. }) => is_same(left) && is_same(right),
+                Some(Condition::Truth { value, .. }) => is_same(value),
+                None => false,
+            }),
+            Frame::Count { range, .. } => range.as_ref().is_some_and(|range| range.values().into_iter().all(is_same)),
+            Frame::Other { .. } => false,
+        }
+    }
+
     /// Whether a condition on these values asks which block it is, and not how large blocks are.
     fn chooses_blocks(&self, values: &[&Polynomial]) -> bool {
         let mentions = |is_meant: fn(&Atom) -> bool| values.iter().any(|value| self.mentions(value, &mut { is_meant }));
