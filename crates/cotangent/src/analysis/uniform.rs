@@ -1,11 +1,13 @@
-//! Values that are the same for all threads of a block: constants, parameters of the kernel, and what is computed from
-//! them once.
+//! Values that are the same for all threads of a block, or of a warp: constants, parameters of the kernel, and what is
+//! computed from them once.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, Node};
-use crate::ir::{Builtin, Expr, ExprKind, Function, LocalId, PlaceKind, Space, StmtKind};
+use crate::ir::{
+    Axis, BinaryOp, Builtin, CollectiveOp, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Space, StmtKind,
+};
 
 /// What is known about the variables of a function.
 pub struct Uniform<'a> {
@@ -15,7 +17,15 @@ pub struct Uniform<'a> {
     values: HashMap<LocalId, Vec<&'a Expr>>,
     /// Variables that are given something else later, or perhaps.
     changed: HashSet<LocalId>,
+    /// Whether the function asks for the first coordinate of its thread alone. Then the rows of a block would all do the
+    /// same, and it has one.
+    is_in_a_row: bool,
+    /// Variables that hold what all threads of a warp voted for.
+    voted: HashSet<LocalId>,
 }
+
+/// How many threads a warp has.
+const WARP: i128 = 32;
 
 impl<'a> Uniform<'a> {
     pub fn new(function: &'a Function) -> Self {
@@ -28,7 +38,11 @@ impl<'a> Uniform<'a> {
         let changed = walk::assigned_locals(&function.body);
         let is_kernel = function.space == Space::Kernel;
         let params = function.params.iter().copied().filter(|_| is_kernel).collect();
-        Self { params, values, changed }
+        let mut is_in_a_row = true;
+        walk::each_expr(&function.body, &mut |expr| {
+            is_in_a_row &= !matches!(expr.kind, ExprKind::Builtin(Builtin::ThreadIdx(Axis::Y | Axis::Z)));
+        });
+        Self { params, values, changed, is_in_a_row, voted: voted(function) }
     }
 
     /// Whether an expression has the same value in all threads of a block that evaluate it, in the same iterations of the
@@ -45,9 +59,104 @@ impl<'a> Uniform<'a> {
         .is_continue()
     }
 
+    /// The same for the threads of a warp.
+    pub fn is_same_in_warp(&self, expr: &Expr) -> bool {
+        if self.is_same(expr) {
+            return true;
+        }
+        match &expr.kind {
+            ExprKind::Binary(op, left, right) => {
+                let is_cut = match (op, constant(left), constant(right)) {
+                    (BinaryOp::Divide, _, Some(by)) => self.is_thread(left) && by % WARP == 0,
+                    (BinaryOp::ShiftRight, _, Some(by)) => self.is_thread(left) && by >= 5,
+                    (BinaryOp::Less | BinaryOp::GreaterEqual, _, Some(end)) => self.is_thread(left) && end % WARP == 0,
+                    (BinaryOp::Greater | BinaryOp::LessEqual, Some(end), _) => self.is_thread(right) && end % WARP == 0,
+                    (_, _, _) => false,
+                };
+                is_cut || self.is_same_in_warp(left) && self.is_same_in_warp(right)
+            }
+            ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => self.is_same_in_warp(operand),
+            ExprKind::Select(cond, then, otherwise) => {
+                [cond, then, otherwise].into_iter().all(|operand| self.is_same_in_warp(operand))
+            }
+            ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
+                self.voted.contains(local)
+                    || !self.changed.contains(local)
+                        && self.values.get(local).is_some_and(|values| values.iter().all(|it| self.is_same_in_warp(it)))
+            }
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::Load(_)
+            | ExprKind::AddressOf(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => false,
+        }
+    }
+
+    /// Whether a value is the number of the thread in its block.
+    fn is_thread(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Builtin(Builtin::ThreadIdx(Axis::X)) => self.is_in_a_row,
+            ExprKind::Cast(operand) => self.is_thread(operand),
+            ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
+                let value = self.values.get(local).filter(|values| values.len() == 1 && !self.changed.contains(local));
+                value.is_some_and(|values| self.is_thread(values[0]))
+            }
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::Load(_)
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => false,
+        }
+    }
+
     fn is_same_variable(&self, local: LocalId) -> bool {
         let is_computed =
             || self.values.get(&local).is_some_and(|values| values.iter().all(|value| self.is_same(value)));
         !self.changed.contains(&local) && (self.params.contains(&local) || is_computed())
     }
+}
+
+/// The value of a whole number, whatever its type.
+fn constant(expr: &Expr) -> Option<i128> {
+    match &expr.kind {
+        ExprKind::Int(value) => Some(*value),
+        ExprKind::Cast(operand) => constant(operand),
+        _ => None,
+    }
+}
+
+/// Variables that are given the result of one vote of all threads of a warp, and nothing else.
+fn voted(function: &Function) -> HashSet<LocalId> {
+    let mut writes: HashMap<LocalId, usize> = HashMap::new();
+    let mut found = HashSet::new();
+    walk::each_stmt(&function.body, &mut |stmt| {
+        for local in walk::written_places(stmt).into_iter().filter_map(walk::own_variable) {
+            *writes.entry(local).or_default() += 1;
+        }
+        if let StmtKind::Collective {
+            op: CollectiveOp::Any | CollectiveOp::All | CollectiveOp::Ballot,
+            mask: Some(mask),
+            into: Some(Place { kind: PlaceKind::Local(local), .. }),
+            ..
+        } = &stmt.kind
+            && matches!(constant(mask), Some(0xffff_ffff | -1))
+        {
+            found.insert(*local);
+        }
+    });
+    found.retain(|local| writes.get(local) == Some(&1));
+    found
 }

@@ -35,8 +35,8 @@ use std::collections::{HashMap, HashSet};
 use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
 use super::convergence::divergent_returns;
 use super::normalize::{
-    Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, name_pointers, pointers_to_indices,
-    remove_jumps, results_of_runtime, split_records,
+    Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, masks_of_those_present, name_pointers,
+    pointers_to_indices, remove_jumps, results_of_runtime, split_records,
 };
 use super::overlap::merge_overlapping;
 use super::privatize::privatize;
@@ -132,6 +132,7 @@ fn normal_form(module: &Module, mut function: Function, known: &mut Inlining) ->
     inline_calls(module, known, &mut function);
     name_pointers(module, &mut function);
     gather_shared(&mut function);
+    masks_of_those_present(module, &mut function);
     split_records(module, &mut function);
     pointers_to_indices(module, &mut function);
     counted_loops(&mut function);
