@@ -12,7 +12,7 @@ use super::Sharing;
 use super::calls::as_pointer;
 use super::function::{Ctx, Pair};
 use super::slice::Needed;
-use crate::analysis::{self, Base};
+use crate::analysis::{self, Base, Object, Step};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{
@@ -176,10 +176,13 @@ impl Ctx<'_> {
     fn rule_adjoint(&mut self, arg: &Expr, adjoint: &AdjointPlace<'_>, out: &mut Block, after: &mut Block) -> Expr {
         let sharing = self.sharing(arg);
         if !arg.ty.is_pointer() {
+            if adds_atomically(self.module, adjoint.rule, adjoint.adjoint, Reach::Itself) {
+                self.report(atomic_on_value(adjoint, arg));
+            }
             return self.value_adjoint(arg, sharing, adjoint.is_pure, out, after);
         }
         let ty = adjoint_type(&arg.ty);
-        let is_atomic = adds_atomically(self.module, adjoint.rule, adjoint.adjoint);
+        let is_atomic = adds_atomically(self.module, adjoint.rule, adjoint.adjoint, Reach::All);
         match (sharing, address(arg)) {
             (Sharing::Private, _) if is_atomic => {
                 self.report(atomic_on_variable(adjoint, arg));
@@ -267,18 +270,39 @@ fn is_pure(module: &Module, id: FunctionId) -> bool {
     analysis::is_pure(module, &module.functions[id], &|callee| is_pure(module, callee))
 }
 
-/// Whether a rule may add atomically to what one of its parameters leads to, which a thread's own variables cannot be.
-fn adds_atomically(module: &Module, rule: &Function, param: LocalId) -> bool {
+/// How much of what a pointer leads to is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// What it points to.
+    Itself,
+    /// That, and what pointers there lead to.
+    All,
+}
+
+/// Whether a rule, or what it calls, may add atomically to what one of its parameters leads to, which a thread's own
+/// variables cannot be.
+fn adds_atomically(module: &Module, rule: &Function, param: LocalId, reach: Reach) -> bool {
     let objects = analysis::objects(module, rule);
-    let mut found = false;
-    walk::each_stmt(&rule.body, &mut |stmt| {
-        if let StmtKind::Atomic { place, .. } = &stmt.kind {
-            found |= objects.of_place(place).iter().any(|object| match object.base {
-                Base::Local(local) => local == param,
-                Base::Unknown => true,
-                Base::Global(_) => false,
-            });
+    let is_meant = |object: &Object| match object.base {
+        Base::Local(local) => {
+            let pointers = object.path.iter().filter(|step| **step == Step::Deref).count();
+            local == param && (reach == Reach::All || pointers == 1)
         }
+        Base::Unknown => true,
+        Base::Global(_) => false,
+    };
+    let mut found = false;
+    walk::each_stmt(&rule.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Atomic { place, .. } => found |= objects.of_place(place).iter().any(is_meant),
+        StmtKind::Call { function, args, .. } => {
+            let callee = &module.functions[*function];
+            for (arg, param) in args.iter().zip(&callee.params) {
+                found |= arg.ty.is_pointer()
+                    && objects.targets(arg).iter().any(is_meant)
+                    && adds_atomically(module, callee, *param, reach);
+            }
+        }
+        _ => {}
     });
     found
 }
@@ -320,6 +344,14 @@ fn atomic_on_variable(adjoint: &AdjointPlace<'_>, arg: &Expr) -> Diagnostic {
     let message = format!("`{}` adds atomically to `{}`", rule.name, rule.local_name(*adjoint));
     Diagnostic::new(RULE_CONFLICT, arg.span, message, "a variable of the thread, to which a GPU cannot add atomically")
         .help("call another function here, whose pullback adds by `+=`: a copy, or an instantiation of a template")
+}
+
+fn atomic_on_value(adjoint: &AdjointPlace<'_>, arg: &Expr) -> Diagnostic {
+    let AdjointPlace { rule, adjoint, .. } = adjoint;
+    let name = rule.local_name(*adjoint);
+    let message = format!("`{}` adds atomically to `{name}`", rule.name);
+    let label = "passed by value: its adjoint is a variable of the thread, to which a GPU cannot add atomically";
+    Diagnostic::new(RULE_CONFLICT, arg.span, message, label).help(format!("add by `*{name} +=`: no other thread does"))
 }
 
 fn writes_more(module: &Module, function: FunctionId, augmented: FunctionId, stmt: &Stmt) -> Diagnostic {
