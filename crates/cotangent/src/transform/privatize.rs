@@ -117,7 +117,8 @@ impl Ctx<'_> {
                     StmtKind::Call { .. } | StmtKind::Barrier { .. } | StmtKind::Return(_) => {
                         return ControlFlow::Break(());
                     }
-                    StmtKind::Atomic { into: None, .. } => {}
+                    // Sums may be made in any order; all else that is done to a place looks at it.
+                    StmtKind::Atomic { op: AtomicOp::Add | AtomicOp::Subtract, into: None, .. } => {}
                     StmtKind::Declare { .. }
                     | StmtKind::Assign { .. }
                     | StmtKind::Accumulate { .. }
@@ -258,6 +259,7 @@ mod tests {
             "for i: int = 0; i < n; i += 1 { atomic add(w[i], x[i]); }
              for i_1: int = 0; i_1 < n; i_1 += 1 { atomic add(w[0], w[1]); }
              for i_2: int = 0; i_2 < n; i_2 += 1 { atomic add(w[0], 1.0f); barrier block; }
+             for i_3: int = 0; i_3 < n; i_3 += 1 { atomic add(w[0], 1.0f); atomic exchange(w[0], 0.0f); }
              let k: int = 0;
              while (k < n) { k = (k + 1); atomic add(w[k], 1.0f); }",
             expect![[r#"
@@ -271,6 +273,10 @@ mod tests {
                   for i_2: int = 0; i_2 < n; i_2 += 1 {
                     atomic add(*w, 1.0f);
                     barrier block;
+                  }
+                  for i_3: int = 0; i_3 < n; i_3 += 1 {
+                    atomic add(*w, 1.0f);
+                    atomic exchange(*w, 0.0f);
                   }
                   let k: int = 0;
                   while (k < n) {
