@@ -21,6 +21,7 @@ pub(crate) fn cc(options: &Cc, terminal: &Terminal) -> Result<u8> {
             Err(error).with_context(|| format!("cannot run {}", compiler.display()))
         }
         Plan::Changed(changed) => {
+            terminal.rendered(&changed.notes);
             let status = changed.run()?;
             // As shells report a signal. The low eight bits are all that an exit code has.
             Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()) as u8)

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::Result;
-use cotangent_driver::derivative::{self, Extent, Wanted, print_derivative};
+use cotangent_driver::derivative::{self, Extent, Printed, Wanted, print_derivative};
 use cotangent_driver::program::Input;
 use cotangent_driver::{Environment, Tools, flags};
 
@@ -45,6 +45,10 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
     };
     let what = format!("Reading {}", file.display());
     text::write(options.output.as_deref(), file, |output| {
-        terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode, options.extent(), output))
+        let printed =
+            terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode, options.extent(), output));
+        let Printed { text, notes } = printed?;
+        terminal.rendered(&notes);
+        Ok(text)
     })
 }

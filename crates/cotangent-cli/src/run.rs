@@ -45,6 +45,7 @@ fn build(options: &Run, flags: &ParseFlags, tools: &Tools, shared_object: &Path,
         true => program::printed(tools, &input),
         false => program::direct(tools, &input),
     })?;
+    terminal.rendered(&program.rendered);
     program.notes.iter().for_each(|note| terminal.note(note));
     let request = CpuRequest {
         units: &program.units,

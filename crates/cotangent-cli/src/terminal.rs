@@ -60,6 +60,13 @@ impl Terminal {
         eprintln!("{CYAN}note{PLAIN}: {text}");
     }
 
+    /// Writes what is rendered already, if anything is.
+    pub(crate) fn rendered(&self, text: &str) {
+        if !text.is_empty() {
+            eprintln!("{}", text.trim_end());
+        }
+    }
+
     /// The remarks about the user's compiler flags.
     pub(crate) fn flag_notes(&self, notes: &[FlagNote]) {
         for FlagNote { flag, note } in notes {

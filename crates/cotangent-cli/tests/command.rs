@@ -321,6 +321,39 @@ fn a_wrong_name_behind_wrt_lists_the_parameters() {
     assert!(stderr(&output).contains("can be named: x; cannot: n"), "{}", stderr(&output));
 }
 
+/// One output is the sum that is wanted, the other one a by-product.
+const SUM: &str = "__global__ void spread(const float* x, float* sum, float* square) {
+  int i = threadIdx.x;
+  square[i] = x[i] * x[i];
+  atomicAdd(sum, x[i]);
+}
+";
+
+#[test]
+fn a_derivative_without_a_seed_is_refused_in_every_mode() {
+    for mode in [&[][..], &["--mode", "forward"], &["--split"]] {
+        let words = [&["grad", "program.cu", "--fn", "spread", "--wrt", "x"], mode].concat();
+        let output = cotangent(SUM, &words);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()), "{mode:?}");
+        assert!(stderr(&output).contains("error[C0214]"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_output_that_is_not_named_is_a_note() {
+    for words in [&["grad"][..], &["grad", "--mode", "forward"], &["grad", "--split"], &["check", "--samples", "1"]] {
+        let words = [words, &["program.cu", "--fn", "spread", "--wrt", "x, sum"]].concat();
+        let output = cotangent(SUM, &words);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}{}", stdout(&output), stderr(&output));
+        let said = stderr(&output);
+        assert!(
+            said.contains("note[C0215]: `square` may depend on what is named") && said.contains("^ it counts"),
+            "{said}"
+        );
+        assert!(!said.contains("error"), "{said}");
+    }
+}
+
 #[test]
 fn check_proves_a_right_derivative() {
     let words = ["check", "program.cu", "--fn", "square", "--mode", "forward", "--samples", "1"];

@@ -15,6 +15,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
+use crate::derivative::Printed;
 use crate::environment::Environment;
 use crate::error::DriverError;
 use crate::flags::{self, ParseFlags};
@@ -43,6 +44,8 @@ pub struct Changed {
     copies: Copies,
     /// Files in which the compiler may name the copies as dependencies.
     dependencies: Vec<PathBuf>,
+    /// What the user should know about the derivatives, as shown.
+    pub notes: String,
 }
 
 /// A command line in which a plain `nvcc` that is not on `PATH` is the one that [`find_nvcc`] finds, also behind another
@@ -69,7 +72,7 @@ pub fn plan(environment: &Environment, words: &[impl AsRef<OsStr>], colour: bool
 }
 
 /// The answered text. One text serves all architectures, so all must read the same program.
-fn answer(tools: &Tools, line: &Line, input: &Input<'_>) -> Result<Option<String>, Failure> {
+fn answer(tools: &Tools, line: &Line, input: &Input<'_>) -> Result<Option<Printed>, Failure> {
     let text = answered(tools, input)?;
     if text.is_none() || !line.mentions(input.file, ARCHITECTURE) {
         return Ok(text);
@@ -91,15 +94,16 @@ fn answer(tools: &Tools, line: &Line, input: &Input<'_>) -> Result<Option<String
 fn plan_with(
     environment: &Environment,
     words: &[String],
-    answer: impl Fn(&Line, &Path) -> Result<Option<String>, Failure>,
+    answer: impl Fn(&Line, &Path) -> Result<Option<Printed>, Failure>,
 ) -> Result<Plan, Failure> {
     let line = Line::read(environment, words);
-    let mut copies = Copies::new()?;
+    let (mut copies, mut notes) = (Copies::new()?, String::new());
     for at in &line.inputs {
         let file = line.path(*at);
-        let text = if line.mentions(&file, HEADER) { answer(&line, &file)? } else { None };
-        if let Some(text) = text {
-            copies.write(*at, file, &text)?;
+        let answered = if line.mentions(&file, HEADER) { answer(&line, &file)? } else { None };
+        if let Some(answered) = answered {
+            copies.write(*at, file, &answered.text)?;
+            notes += &answered.notes;
         }
     }
     if copies.all.is_empty() {
@@ -117,6 +121,7 @@ fn plan_with(
         words: line.changed(&copies, &folder, headers.root()),
         copies,
         dependencies: line.dependency_files(),
+        notes,
     })))
 }
 

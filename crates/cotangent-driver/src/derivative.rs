@@ -5,7 +5,7 @@ use cotangent::emit::{self, Dialect, Sharing};
 use cotangent::ir::{self, Module, Provided};
 use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
-use cotangent::transform::{Request, forward, reverse};
+use cotangent::transform::{Request, forward, reverse, seeds};
 
 use crate::output::Output;
 use crate::program::{Failure, Input, check_readable, read_for, with_deep_stack};
@@ -50,6 +50,15 @@ pub enum Extent {
     Header,
 }
 
+/// A derivative as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// What a compiler takes.
+    pub text: String,
+    /// What the user should know about it, as shown.
+    pub notes: String,
+}
+
 /// The derivative of a function, as CUDA. It is refused for an output that the program includes.
 pub fn print_derivative(
     tools: &Tools,
@@ -58,7 +67,7 @@ pub fn print_derivative(
     mode: Mode,
     extent: Extent,
     output: Option<&Output>,
-) -> Result<String, Failure> {
+) -> Result<Printed, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
         let passes = read_for(tools, input, wanted.function)?;
@@ -68,8 +77,9 @@ pub fn print_derivative(
         };
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         let derivative = differentiate(&module, &request, mode).map_err(rendered)?;
+        let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
         if extent == Extent::Standalone {
-            return Ok(with_compiling(emit::emit(&derivative, Dialect::Cuda)));
+            return Ok(Printed { text: with_compiling(emit::emit(&derivative, Dialect::Cuda)), notes });
         }
         let behind = emit::emit_behind(&mut [derivative], &provided, Sharing::Headers);
         let clashes = behind.problems(&[module.functions[request.function].span]);
@@ -78,8 +88,8 @@ pub fn print_derivative(
         }
         let file = input.file.file_name().unwrap_or_default().to_string_lossy();
         let compiling = if uses_headers(&behind.text) { COMPILING } else { "" };
-        let first = format!("// By Cotangent, from {file}. To be included behind what it differentiates.{compiling}");
-        Ok(format!("{first}\n#pragma once\n\n{}", behind.text))
+        let first = format!("// By Cotangent, from {file}. To be included after what it differentiates.{compiling}");
+        Ok(Printed { text: format!("{first}\n#pragma once\n\n{}", behind.text), notes })
     })
 }
 
@@ -123,12 +133,18 @@ fn lowered_beside(
 
 /// Differentiates, and checks what came out: a contradiction is reported as our mistake, and nothing is printed.
 pub fn differentiate(module: &Module, request: &Request, mode: Mode) -> Result<Module, Vec<Diagnostic>> {
+    seeds(module, request)?;
     let derivative = match mode {
         Mode::Forward => forward(module, request)?,
         Mode::Reverse => reverse(module, request)?,
     };
     checked(&derivative)?;
     Ok(derivative)
+}
+
+/// What the user should know about a derivative.
+pub fn notes(module: &Module, request: &Request) -> Vec<Diagnostic> {
+    seeds(module, request).unwrap_or_default()
 }
 
 fn checked(module: &Module) -> Result<(), Vec<Diagnostic>> {

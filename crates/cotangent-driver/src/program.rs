@@ -197,6 +197,8 @@ pub struct CpuProgram {
     pub texts: Vec<Overlay>,
     /// What the user should know.
     pub notes: Vec<String>,
+    /// Notes about the derivatives that the program asks for, as shown.
+    pub rendered: String,
 }
 
 /// The function `name` and all it needs.
@@ -235,11 +237,14 @@ pub fn direct(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> {
     check_readable(input.file)?;
     with_deep_stack(|| {
         let mut ast = read_host(tools, input)?;
+        let mut rendered = String::new();
         if cotangent::requests::is_used(&ast) {
             let answered = answered_of(&read(tools, input)?, input)?;
-            ast = read_pass(tools, input, Pass::Host, Text { instead: answered.as_deref(), ..Text::OWN })?;
+            let instead = answered.as_ref().map(|answered| &*answered.text);
+            ast = read_pass(tools, input, Pass::Host, Text { instead, ..Text::OWN })?;
+            rendered = answered.map(|answered| answered.notes).unwrap_or_default();
         }
-        Ok(edited_program(&ast, input.file, Kernels::Direct))
+        Ok(CpuProgram { rendered, ..edited_program(&ast, input.file, Kernels::Direct) })
     })
 }
 
@@ -251,12 +256,14 @@ pub fn printed(tools: &Tools, input: &Input<'_>) -> Result<CpuProgram, Failure> 
     check_readable(input.file)?;
     with_deep_stack(|| {
         let mut passes = read(tools, input)?;
+        let mut rendered = String::new();
         if let Some(answered) = answered_of(&passes, input)? {
-            passes = read_text(tools, input, Text { instead: Some(&answered), ..Text::OWN })?;
+            passes = read_text(tools, input, Text { instead: Some(&answered.text), ..Text::OWN })?;
+            rendered = answered.notes;
         }
         let kernels = PrintedKernels::of(&passes);
         let edits = Kernels::Printed { kernels: &kernels.by_linker_name, variable_label: emit::VARIABLE_LABEL };
-        let mut program = edited_program(&passes.host, input.file, edits);
+        let mut program = CpuProgram { rendered, ..edited_program(&passes.host, input.file, edits) };
         if let Some(text) = kernels.text {
             let path = input.file.with_extension("printed.cu");
             program.units.push(path.clone());
@@ -294,7 +301,7 @@ fn edited_program(ast: &Ast, file: &Path, kernels: Kernels<'_>) -> CpuProgram {
         format!("launch at {}:{line} stays direct: {}", name_of(launch.span.file).unwrap_or("?"), launch.reason)
     });
     let notes = notes.chain(replaced).collect();
-    CpuProgram { units: vec![file.to_path_buf()], texts, notes }
+    CpuProgram { units: vec![file.to_path_buf()], texts, notes, rendered: String::new() }
 }
 
 fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, text: Text<'_>) -> Result<Ast, Failure> {

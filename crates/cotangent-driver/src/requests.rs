@@ -7,7 +7,7 @@ use cotangent::lower::lower_beside;
 use cotangent::requests::{self, Answer, Direction, Side};
 use cotangent::transform;
 
-use crate::derivative::{Mode, differentiate};
+use crate::derivative::{Mode, Printed, differentiate, notes};
 use crate::error::DriverError;
 use crate::parse::as_argument;
 use crate::program::{Failure, Input, Passes, check_readable, read, read_host, with_deep_stack};
@@ -20,7 +20,7 @@ use crate::tools::Tools;
 ///
 /// # Errors
 /// A request that cannot be answered, a program that Clang rejects, or a tool that failed.
-pub fn answered(tools: &Tools, input: &Input<'_>) -> Result<Option<String>, Failure> {
+pub fn answered(tools: &Tools, input: &Input<'_>) -> Result<Option<Printed>, Failure> {
     check_readable(input.file)?;
     let text = fs::read(input.file).map_err(DriverError::file("read", input.file))?;
     let is_likely = String::from_utf8_lossy(&text).contains("cotangent");
@@ -34,7 +34,7 @@ pub fn answered(tools: &Tools, input: &Input<'_>) -> Result<Option<String>, Fail
 }
 
 /// The same of a program that was read already.
-pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<String>, Failure> {
+pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<Printed>, Failure> {
     let rendered =
         |found: Vec<Diagnostic>| Failure::Diagnostics(diagnostic::render(&found, &passes.host.sources, input.colour));
     let name = as_argument(input.file);
@@ -60,7 +60,7 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<S
         let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
         let (module, names, provided) = lower_beside(passes.both(), &functions)?;
         let mut answers = Vec::new();
-        let mut problems = Vec::new();
+        let (mut problems, mut said) = (Vec::new(), Vec::new());
         for (request, name) in found.into_iter().zip(&names) {
             let mode = match request.direction {
                 Direction::Reverse => Mode::Reverse,
@@ -71,8 +71,13 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<S
                 vec![Diagnostic::new(diagnostic::INTERNAL, request.span, message, "while lowering")]
             })?;
             let wanted = transform::Request::new(&module, function, request.wrt.as_deref());
-            match wanted.and_then(|wanted| differentiate(&module, &wanted, mode)) {
-                Ok(derivative) => answers.push(Answer { request, derivative }),
+            let derived =
+                wanted.and_then(|wanted| Ok((differentiate(&module, &wanted, mode)?, notes(&module, &wanted))));
+            match derived {
+                Ok((derivative, notes)) => {
+                    said.extend(notes.into_iter().filter(|note| !said.contains(note)).collect::<Vec<_>>());
+                    answers.push(Answer { request, derivative });
+                }
                 Err(mut found) => {
                     // A name is taken for the request, wherever the function stands.
                     for taken in found.iter_mut().filter(|found| found.code == diagnostic::TAKEN_NAME) {
@@ -86,7 +91,8 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<S
         if !problems.is_empty() {
             return Err(problems);
         }
-        requests::answered(&text, &name, answers, &provided)
+        let text = requests::answered(&text, &name, answers, &provided)?;
+        Ok(Printed { text, notes: diagnostic::render(&said, &passes.host.sources, input.colour) })
     };
     answer().map(Some).map_err(rendered)
 }

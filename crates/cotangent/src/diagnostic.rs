@@ -17,6 +17,8 @@ pub struct Diagnostic {
     pub label: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// Whether the user need not act upon it: what was asked for is there all the same.
+    pub is_note: bool,
 }
 
 /// A stable code with its meaning.
@@ -65,6 +67,8 @@ codes! {
     RULE_CONFLICT = "C0211", "a rule that cannot hold";
     RECORD_SIZE = "C0212", "a record whose size cannot be told before the launch";
     NOT_CONVERGENT = "C0213", "threads that return between barriers";
+    NO_SEED = "C0214", "a derivative that has no seed";
+    UNNAMED_OUTPUT = "C0215", "an active output that is not named";
     REQUEST_IN_HEADER = "C0301", "a request in a header";
     REQUEST_IN_MACRO = "C0302", "a request in a macro";
     REQUEST_IN_TEMPLATE = "C0303", "a request in a template";
@@ -77,7 +81,13 @@ codes! {
 impl Diagnostic {
     /// A diagnostic without a help line.
     pub fn new(code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, message: message.into(), span, label: label.into(), help: None }
+        Diagnostic { code, message: message.into(), span, label: label.into(), help: None, is_note: false }
+    }
+
+    /// The same as a note.
+    pub fn noted(mut self) -> Diagnostic {
+        self.is_note = true;
+        self
     }
 
     /// The same with a way out.
@@ -99,7 +109,8 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources, colour: bool) -> St
 }
 
 fn render_one(diagnostic: &Diagnostic, sources: &Sources, renderer: &Renderer) -> String {
-    let title = Level::ERROR.primary_title(&*diagnostic.message).id(diagnostic.code.id);
+    let level = if diagnostic.is_note { Level::NOTE } else { Level::ERROR };
+    let title = level.primary_title(&*diagnostic.message).id(diagnostic.code.id);
     let file = sources.files.get(diagnostic.span.file);
     let mut group = Group::with_title(title);
     if let Some(file) = file {

@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::ir::{FunctionId, LocalId, Module, Space, Type, order, text};
 use cotangent::transform::{Analyses, Lifted, Request, lift};
-use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
+use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered, notes};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, read, with_deep_stack};
 use cotangent_driver::{Environment, Tools, flags};
@@ -56,6 +56,8 @@ struct Prepared {
     forward: Module,
     gradients: Gradients,
     direct: CpuProgram,
+    /// What the user should know about the derivative, as shown.
+    notes: String,
 }
 
 pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
@@ -81,6 +83,7 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
     };
     let step = format!("Reading {}", file.display());
     let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options.mode.forward_only()))?;
+    terminal.rendered(&prepared.notes);
 
     let function = &prepared.module.functions[prepared.request.function];
     if function.result.is_pointer() {
@@ -194,7 +197,8 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: 
         let gradients = gradients.map_err(rendered)?;
         let direct = direct_of(&passes, input.file);
         let lifted = lift(&module, &request).map_err(rendered)?;
-        Ok(Prepared { module, lifted, request, forward, gradients, direct })
+        let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
+        Ok(Prepared { module, lifted, request, forward, gradients, direct, notes })
     })
 }
 

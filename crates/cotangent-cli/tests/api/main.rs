@@ -27,7 +27,9 @@ fn text_of(file: &Path) -> Result<Option<String>, String> {
     let flags = ParseFlags::default();
     let tools = Tools::find(Environment::of_process()).unwrap();
     let input = Input { file, flags: &flags, cuda_path: None, colour: false };
-    answered(&tools, &input).map_err(|failure| failure.to_string())
+    answered(&tools, &input)
+        .map(|answered| answered.map(|answered| answered.text))
+        .map_err(|failure| failure.to_string())
 }
 
 /// The same for a program that is given by its text.
@@ -268,6 +270,11 @@ fn what_cannot_be_answered_is_refused() {
             "auto g = cotangent::gradient(scale, \"b\");",
             "[C0201]: `scale` has no parameter `b`",
             "can be named: x, a; cannot: none",
+        ),
+        (
+            "__global__ void doubled(const float* x, float* y) { *y = 2 * *x; }\nauto g = cotangent::gradient(doubled, \"x\");",
+            "[C0214]: nothing that is named is an output of `doubled`",
+            "name `y` too: its derivative is the seed",
         ),
         (
             "void scale_grad() {}\nauto g = cotangent::gradient(scale);",

@@ -52,7 +52,8 @@ impl Project {
         let answer = |_: &Line, file: &Path| {
             let text = fs::read_to_string(file).unwrap().replace("REQUEST", statement);
             let text = text.replace("#include <cotangent/cotangent.hpp>", "");
-            Ok(Some(format!("#line 1 \"{}\"\n{text}", file.display())))
+            let text = format!("#line 1 \"{}\"\n{text}", file.display());
+            Ok(Some(Printed { text, notes: String::new() }))
         };
         match plan_with(&self.environment, &words, answer).unwrap() {
             Plan::Changed(changed) => *changed,

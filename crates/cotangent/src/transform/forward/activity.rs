@@ -257,14 +257,14 @@ impl Activity {
                 }
                 for call in calls {
                     let StmtKind::Call { into: Some(into), function, args } = &call.kind else { continue };
-                    let into = self.place(into);
+                    let result_cell = self.place(into);
                     let is_constant = module.rule(*function).is_some_and(|rule| rule.kind == RuleKind::Constant);
-                    let pattern = self.pattern(module, *function, args);
+                    let pattern = self.pattern(module, *function, args, Some(into));
                     let callee = analyses.callee(module, *function, &pattern);
                     let result = &callee.cells[callee.find(callee.result).0];
                     let may_vanish = is_constant || !result.is_active || result.is_vanishing[ways as usize];
-                    if self.is_active(into) && may_vanish {
-                        changed |= self.set_vanishing(into, ways);
+                    if self.is_active(result_cell) && may_vanish {
+                        changed |= self.set_vanishing(result_cell, ways);
                     }
                 }
             }

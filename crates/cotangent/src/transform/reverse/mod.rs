@@ -113,13 +113,19 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
 /// The module in the form that reverse mode works on. The kernels that a host function launches in the place of others are
 /// added to the program too.
 fn normalize(module: &Module, program: &mut Module, requested: FunctionId, inlined: &HashSet<FunctionId>) -> Module {
-    let mut normal = module.clone();
     let mut known = Inlining::new(inlined.clone());
-    for id in module.functions.ids() {
-        normal.functions[id] = normal_form(&normal, module.functions[id].clone(), &mut known);
-    }
+    let mut normal = normal_functions(module, &mut known);
     if module.functions[requested].space == Space::Host {
         merge_overlapping(program, &mut normal, requested, |normal, kernel| normal_form(normal, kernel, &mut known));
+    }
+    normal
+}
+
+/// The functions of a module in that form.
+pub(super) fn normal_functions(module: &Module, known: &mut Inlining) -> Module {
+    let mut normal = module.clone();
+    for id in module.functions.ids() {
+        normal.functions[id] = normal_form(&normal, module.functions[id].clone(), known);
     }
     normal
 }
