@@ -148,7 +148,7 @@ const ERRORS: &[(i32, &CStr, &CStr)] = &[
     (908, c"cudaErrorStreamCaptureWrongThread", c"attempt to terminate a thread-local capture sequence from another thread"),
     (909, c"cudaErrorTimeout", c"wait operation timed out"),
     (910, c"cudaErrorGraphExecUpdateFailure", c"the graph update was not performed because it included changes which violated constraints specific to instantiated graph update"),
-    (911, c"cudaErrorExternalDevice", c"an async error has occured in external entity outside of CUDA"),
+    (911, c"cudaErrorExternalDevice", c"an asynchronous error happened outside of CUDA"),
     (912, c"cudaErrorInvalidClusterSize", c"a kernel launch error has occurred due to cluster misconfiguration"),
     (999, c"cudaErrorUnknown", c"unknown error"),
 ];

@@ -33,7 +33,7 @@ pub(crate) const PACKAGES: &[Package] = &[
     // Clang's package only recommends it.
     Package {
         name: "libclang-rt-19-dev",
-        brings: &[(Sanitizer, "address"), (Sanitizer, "undefined"), (Sanitizer, "thread")],
+        brings: &[(Sanitizer, "address"), (Sanitizer, "undefined"), (Sanitizer, "alignment"), (Sanitizer, "thread")],
     },
     // The linker of Rust, the host compiler of nvcc, and the C and C++ libraries that Clang uses.
     Package {
@@ -48,7 +48,8 @@ pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "ca-certificates", brings: &[(File, "/etc/ssl/certs/ca-certificates.crt")] },
     Package { name: "tar", brings: &[(Program, "tar")] },
     Package { name: "bash", brings: &[(Program, "bash")] },
-    Package { name: "coreutils", brings: &[(Program, "id"), (Program, "env")] },
+    Package { name: "coreutils", brings: &[(Program, "id"), (Program, "env"), (Program, "mkfifo")] },
+    Package { name: "procps", brings: &[(Program, "kill")] },
 ];
 
 /// Subcommands of cargo that are not in every installation, and what brings them: a component of rustup, or a package.

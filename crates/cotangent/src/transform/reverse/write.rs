@@ -63,14 +63,7 @@ pub(super) fn write(
 ) -> Result<Written, Vec<Diagnostic>> {
     let primal = &normal.functions[id];
     let objects = objects(normal, primal);
-    let named: Vec<LocalId> = match kind {
-        Kind::Gradient { wrt, .. } | Kind::Split { wrt, .. } => wrt.clone(),
-        Kind::Pullback(pattern) => {
-            let active =
-                primal.params.iter().zip(&pattern.sharing).filter(|(_, sharing)| **sharing != Sharing::Constant);
-            active.map(|(param, _)| *param).collect()
-        }
-    };
+    let named = named_by(primal, kind);
     let activity = activity(normal, &objects, &primal.body, &named);
     let written = analysis::written(&objects, &primal.body);
     let name = name_of(normal, primal, kind, &named);
@@ -137,6 +130,17 @@ pub(super) fn write(
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
     Ok(Written { function: ctx.function, adjoints, uses_record, slots, augmented, needed })
+}
+
+/// The parameters that have adjoints.
+fn named_by(primal: &Function, kind: &Kind) -> Vec<LocalId> {
+    match kind {
+        Kind::Gradient { wrt, .. } | Kind::Split { wrt, .. } => wrt.clone(),
+        Kind::Pullback(pattern) => {
+            let params = primal.params.iter().zip(&pattern.sharing);
+            params.filter(|(_, sharing)| **sharing != Sharing::Constant).map(|(param, _)| *param).collect()
+        }
+    }
 }
 
 /// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.

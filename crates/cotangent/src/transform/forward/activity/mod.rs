@@ -7,6 +7,8 @@
 //!
 //! Functions that are called are analysed for each pattern of active arguments.
 
+mod vanishing;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -18,8 +20,11 @@ use crate::ir::{
     BinaryOp, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, Place, PlaceKind,
     RuleKind, Stmt, StmtKind, Type, UnaryOp,
 };
-use crate::rules::{has_pole, runtime_class};
+use crate::rules::runtime_class;
 use crate::source::Span;
+
+pub(super) use vanishing::Ways;
+use vanishing::divides;
 
 /// For each parameter: what its value is, then what it points to, then what that points to. Then the same for the result,
 /// if its pointers lead to what the caller makes active.
@@ -90,14 +95,6 @@ struct CellFacts {
     /// Whether it is constant on some ways through the function, and its tangent zero: on any ways, and on some on which all
     /// loops run.
     is_vanishing: [bool; 2],
-}
-
-/// The ways through a function that are looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ways {
-    All,
-    /// Those on which all loops run.
-    AllLoopsRun,
 }
 
 /// What a caller must know of a function.
@@ -240,72 +237,6 @@ impl Activity {
             }
         }
         self.find_vanishing(analyses, module, &calls);
-    }
-
-    /// Cells that hold a constant on some way through the function, and an active value on another.
-    fn find_vanishing(&mut self, analyses: &mut Analyses, module: &Module, calls: &[&Stmt]) {
-        let stores = std::mem::take(&mut self.stores);
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for ways in [Ways::All, Ways::AllLoopsRun] {
-                for (to, value, is_overwritten) in &stores {
-                    let is_seen = ways == Ways::All || !is_overwritten;
-                    if is_seen && self.is_active(*to) && self.may_vanish(module, value, ways) {
-                        changed |= self.set_vanishing(*to, ways);
-                    }
-                }
-                for call in calls {
-                    let StmtKind::Call { into: Some(into), function, args } = &call.kind else { continue };
-                    let result_cell = self.place(into);
-                    let is_constant = module.rule(*function).is_some_and(|rule| rule.kind == RuleKind::Constant);
-                    let pattern = self.pattern(module, *function, args, Some(into));
-                    let callee = analyses.callee(module, *function, &pattern);
-                    let result = &callee.cells[callee.find(callee.result).0];
-                    let may_vanish = is_constant || !result.is_active || result.is_vanishing[ways as usize];
-                    if self.is_active(result_cell) && may_vanish {
-                        changed |= self.set_vanishing(result_cell, ways);
-                    }
-                }
-            }
-        }
-        self.stores = stores;
-    }
-
-    /// Whether that is new.
-    fn set_vanishing(&mut self, cell: Cell, ways: Ways) -> bool {
-        !std::mem::replace(&mut self.facts_mut(cell).is_vanishing[ways as usize], true)
-    }
-
-    /// Whether the tangent of a value is zero on some way through the function, because all that it is computed from is
-    /// constant there.
-    pub(super) fn may_vanish(&mut self, module: &Module, value: &Expr, ways: Ways) -> bool {
-        if !contains_float(module, &value.ty) {
-            return true;
-        }
-        match &value.kind {
-            ExprKind::Load(place) => {
-                let cell = self.place(place);
-                !self.is_active(cell) || self.cells[self.find(cell).0].is_vanishing[ways as usize]
-            }
-            ExprKind::Select(_, then, otherwise) => {
-                self.may_vanish(module, then, ways) || self.may_vanish(module, otherwise, ways)
-            }
-            ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => self.may_vanish(module, operand, ways),
-            ExprKind::Binary(_, left, right) => {
-                self.may_vanish(module, left, ways) && self.may_vanish(module, right, ways)
-            }
-            ExprKind::Math(_, parts) | ExprKind::Construct(parts) => {
-                parts.iter().all(|part| self.may_vanish(module, part, ways))
-            }
-            ExprKind::Bool(_)
-            | ExprKind::Int(_)
-            | ExprKind::Float(_)
-            | ExprKind::Null
-            | ExprKind::AddressOf(_)
-            | ExprKind::Builtin(_)
-            | ExprKind::SizeOf(_) => true,
-        }
     }
 
     /// Grows with every fact, so that equal sizes mean that nothing was learnt.
@@ -786,18 +717,4 @@ fn root(place: &Place) -> Option<GlobalId> {
         PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => root(base),
         PlaceKind::Local(_) | PlaceKind::Element(..) => None,
     }
-}
-
-/// Whether a function, or one that it calls, computes something whose derivative may be infinite.
-fn divides(module: &Module, id: FunctionId) -> bool {
-    let function = &module.functions[id];
-    let mut is_found = false;
-    walk::each_expr(&function.body, &mut |expr| is_found |= has_pole(expr));
-    let mut callees = Vec::new();
-    walk::each_stmt(&function.body, &mut |stmt| {
-        if let StmtKind::Call { function, .. } = &stmt.kind {
-            callees.push(*function);
-        }
-    });
-    is_found || callees.into_iter().any(|callee| callee != id && divides(module, callee))
 }
