@@ -382,7 +382,7 @@ fn check_names_the_first_wrong_number() {
 
 #[test]
 fn check_says_how_arguments_are_given() {
-    for (args, expected) in [("3", "--args 'in<float>(128), 1'"), ("in<float>, 3", "has no length")] {
+    for (args, expected) in [("3", "--args 'in<float>(256), 1'"), ("in<float>, 3", "has no length")] {
         let output = cotangent(SQUARE, &["check", "program.cu", "--fn", "square", "--mode", "forward", "--args", args]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));

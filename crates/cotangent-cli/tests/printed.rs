@@ -39,8 +39,8 @@ fn launches_that_cannot_be_printed_say_why() {
     let notes = notes_of_same_output("kept.cu");
     let expected = [
         ("kept.cu:29", "instantiations of its template launch different kernels"),
-        ("kept.cu:40", "cannot be written there"),
-        ("kept.cu:42", "calls itself"),
+        ("kept.cu:41", "cannot be written there"),
+        ("kept.cu:43", "calls itself"),
     ];
     assert_eq!(notes.len(), expected.len(), "{notes:#?}");
     for (note, (place, reason)) in notes.iter().zip(expected) {

@@ -256,7 +256,12 @@ impl Program {
         let tools = Tools::find(Environment::of_process()).unwrap();
         compile(&tools, &request).unwrap_or_else(|error| panic!("{error}"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
-        let run = command.args(["__exec", "0", "0", "2"]).arg(&output).arg("rules").output().unwrap();
+        let run = command
+            .args(["__exec", "0", "0", "2", &std::process::id().to_string()])
+            .arg(&output)
+            .arg("rules")
+            .output()
+            .unwrap();
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
         let number = |text: &str| text.parse().unwrap_or(f64::NAN);
         let printed = String::from_utf8(run.stdout).unwrap();

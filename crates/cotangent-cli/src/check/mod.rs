@@ -121,7 +121,9 @@ fn checked(
             continue;
         }
         if let Some((error, _)) = &fault {
-            terminal.note(&format!("checked with one block: two are not possible, {}", first_line(error)));
+            let reason = first_line(error);
+            let reason = reason.strip_prefix("error").unwrap_or(&reason);
+            terminal.note(&format!("checked with one block, for the function itself fails with two: {reason}"));
         }
         return match compare(&problem, programs, launch, options.samples, &mut random) {
             Ok(report) => Ok(show(prepared, launch, options.samples, &report)),

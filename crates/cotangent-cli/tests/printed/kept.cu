@@ -27,6 +27,7 @@ T run(T start) {
   for (int i = 0; i < 8; i++) x[i] = start + i;
   // Two instantiations of this text.
   twice<<<1, 8>>>(x);
+  cudaDeviceSynchronize();
   T last = x[7];
   cudaFree(x);
   return last;
@@ -40,6 +41,7 @@ int main() {
   apply<<<1, 8>>>([=] __device__(float v) { return v + offset; }, x);
   int* y = reinterpret_cast<int*>(x) + 4;
   factorials<<<1, 4>>>(y);
+  cudaDeviceSynchronize();
   std::printf("%g %d\n", x[3], y[3]);
   cudaFree(x);
 }

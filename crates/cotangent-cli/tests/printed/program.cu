@@ -92,14 +92,17 @@ int main() {
   for (int i = 0; i < 4; i++) tuples[i] = {{(float)i, 1, 2}};
   geo::sum_tuples<float, 3><<<1, 4>>>(tuples, y, 4);
   geo::sum_tuples<float, 3><<<1, 4>>>(tuples, y + 4, 4);
+  cudaDeviceSynchronize();
   std::printf("%g %g\n", y[3], y[7]);
 
   std::printf("%g\n", total(std::vector<float>{1, 2, 3.5f}));
   only_once(y);
+  cudaDeviceSynchronize();
   std::printf("%g\n", y[3]);
   int* ring;
   cudaMallocManaged(&ring, 32 * sizeof(int));
   for (int i = 0; i < 32; i++) ring[i] = i;
   rotate<<<1, 32>>>(ring);
+  cudaDeviceSynchronize();
   std::printf("%d %d %s\n", ring[0], ring[31], cudaGetErrorString(cudaGetLastError()));
 }
