@@ -47,8 +47,10 @@ use super::simplify::simplify;
 use super::taken_name::{is_taken, taken_name};
 use super::variables::lift;
 use super::{Analyses, Form, Request, launch};
-use crate::diagnostic::Diagnostic;
-use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, order};
+use crate::analysis::{self, Base, Object};
+use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
+use crate::ir::walk;
+use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, order};
 
 use write::{SlotCount, Written};
 
@@ -249,6 +251,9 @@ impl Pullbacks {
         if !divergent.is_empty() {
             return Err(divergent);
         }
+        if let Kind::Split { saved, .. } = kind {
+            self.look_for_readers(normal, id, saved)?;
+        }
         let Written { function, adjoints, uses_record, slots, augmented, needed } =
             write::write(normal, id, kind, self)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
@@ -271,6 +276,33 @@ impl Pullbacks {
             first.note = Some(format!("{note}{before}").into());
         }
         Ok(Derived { function, augmented, slots, bytes: None, needed })
+    }
+
+    /// A function that reads memory which changes between the sweeps is part of its caller, which records what is read.
+    fn look_for_readers(&mut self, normal: &Module, id: FunctionId, saved: &[LocalId]) -> Result<(), Vec<Diagnostic>> {
+        let function = &normal.functions[id];
+        let objects = analysis::objects(normal, function);
+        let is_saved = |object: &Object| {
+            !object.path.is_empty() && matches!(object.base, Base::Local(local) if saved.contains(&local))
+        };
+        let mut refused = Vec::new();
+        walk::each_stmt(&function.body, &mut |stmt| {
+            let StmtKind::Call { function: callee, args, .. } = &stmt.kind else { return };
+            if !args.iter().any(|arg| objects.reachable(arg).iter().any(is_saved)) {
+                return;
+            }
+            if normal.rule(*callee).is_none() {
+                self.unfit.insert(*callee);
+                return;
+            }
+            let message = format!("`{}` has a rule, and reads memory that changes", normal.functions[*callee].name);
+            let label = "its rule would read what is there later";
+            refused.push(
+                Diagnostic::new(CANNOT_RECORD, stmt.span, message, label)
+                    .help("hand it the values that it reads, or do not change the memory until the reverse sweep"),
+            );
+        });
+        if refused.is_empty() { Ok(()) } else { Err(refused) }
     }
 
     /// The host function that launches a kernel which needs more dynamic shared memory than its primal.
