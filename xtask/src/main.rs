@@ -1,4 +1,4 @@
-//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `docs`, `kernels`, `bench`.
+//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `docs`, `kernels`, `bench`.
 
 mod kernels;
 mod setup;
@@ -55,6 +55,18 @@ enum Task {
         #[arg(long)]
         wrong: Option<String>,
     },
+    /// Compare the gradients of random whole programs with differences; a wrong one is made small and printed.
+    Programs {
+        /// How many programs.
+        #[arg(long, default_value_t = 1_000)]
+        count: u64,
+        /// The seed of the first.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Write wrong programs into this folder.
+        #[arg(long)]
+        wrong: Option<String>,
+    },
     /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md.
     Docs,
     /// Print what ptxas says about kernels and their gradients, as a table.
@@ -72,7 +84,8 @@ fn main() -> ExitCode {
             .into_iter()
             .try_for_each(|test| write_with_test("cotangent-cli", test, filter.as_deref())),
         Task::Mutate => mutate(),
-        Task::Random { count, seed, wrong } => random(count, seed, wrong.as_deref()),
+        Task::Random { count, seed, wrong } => random("__random", count, seed, wrong.as_deref()),
+        Task::Programs { count, seed, wrong } => random("__programs", count, seed, wrong.as_deref()),
         Task::Docs => write_with_test("cotangent-driver", "manual", None),
         Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),
@@ -109,14 +122,14 @@ fn mutate() -> Result<()> {
     Ok(())
 }
 
-/// The hidden half of the command that makes and checks kernels, optimised.
-fn random(count: u64, seed: u64, wrong: Option<&str>) -> Result<()> {
+/// The hidden half of the command that makes and checks kernels or programs, optimised.
+fn random(what: &str, count: u64, seed: u64, wrong: Option<&str>) -> Result<()> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(workspace::root()).args(["run", "--release", "--package", "cotangent-cli", "--"]);
-    command.args(["__random", "--seeds", &format!("{seed}..{}", seed + count)]);
+    command.args([what, "--seeds", &format!("{seed}..{}", seed + count)]);
     command.args(wrong.iter().flat_map(|folder| ["--wrong", folder]));
     let status = command.status()?;
-    ensure!(status.success(), "a random kernel has a wrong derivative, or too many have none; see above");
+    ensure!(status.success(), "a derivative is wrong, or too many are refused; see above");
     Ok(())
 }
 

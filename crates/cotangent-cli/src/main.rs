@@ -9,23 +9,31 @@ mod exec;
 mod exit;
 mod grad;
 mod print;
+mod programs;
 mod run;
 mod terminal;
 mod text;
 mod whereabouts;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Task};
 use check::random_kernels;
+
+/// A command that is not for users: from its words to its exit code.
+type Hidden = fn(&[OsString]) -> anyhow::Result<u8>;
+
+const HIDDEN: &[(&str, Hidden)] =
+    &[(random_kernels::NAME, random_kernels::random), (programs::NAME, programs::programs)];
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| word == exec::NAME) {
         return exec::exec(&words[2..]);
     }
-    if words.get(1).is_some_and(|word| word == random_kernels::NAME) {
-        return random_kernels::random(&words[2..]).map_or_else(
+    if let Some((_, task)) = HIDDEN.iter().find(|(name, _)| words.get(1).is_some_and(|word| word == name)) {
+        return task(&words[2..]).map_or_else(
             |error| {
                 eprintln!("error: {error:#}");
                 ExitCode::from(exit::ENVIRONMENT)

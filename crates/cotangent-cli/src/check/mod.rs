@@ -11,7 +11,7 @@ mod layout;
 mod memory;
 mod problem;
 mod program;
-mod random;
+pub(crate) mod random;
 pub(crate) mod random_kernels;
 mod values;
 mod widen;

@@ -6,7 +6,7 @@
 mod batch;
 mod generate;
 mod reduce;
-mod tree;
+pub(crate) mod tree;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

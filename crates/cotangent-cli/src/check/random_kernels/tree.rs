@@ -144,7 +144,7 @@ impl Kernel {
     }
 }
 
-fn print(node: &Node, indent: usize, text: &mut String) {
+pub(crate) fn print(node: &Node, indent: usize, text: &mut String) {
     for part in &node.parts {
         match part {
             Part::Text(own) => text.push_str(&own.replace('\n', &format!("\n{:indent$}", ""))),
@@ -176,7 +176,7 @@ fn inner(node: &Node) -> Vec<Part> {
     parts.filter(|part| !matches!(part, Part::Node(child) if child.kind == Kind::Fixed)).collect()
 }
 
-fn edit(node: &mut Node, edits: &[Edit]) {
+pub(crate) fn edit(node: &mut Node, edits: &[Edit]) {
     let mut parts = Vec::new();
     for part in std::mem::take(&mut node.parts) {
         let Part::Node(child) = part else {
@@ -212,7 +212,7 @@ fn edit(node: &mut Node, edits: &[Edit]) {
     node.parts = parts;
 }
 
-fn edits_of(node: &Node, edits: &mut Vec<Edit>) {
+pub(crate) fn edits_of(node: &Node, edits: &mut Vec<Edit>) {
     let is = |text: &str| matches!(node.parts.as_slice(), [Part::Text(own)] if own == text);
     match node.kind {
         Kind::Statement | Kind::Loop | Kind::Switch => {
@@ -249,12 +249,12 @@ fn edits_of(node: &Node, edits: &mut Vec<Edit>) {
 /// The names that are declared so far. Blocks need not end scopes: names are unique, and only what a block declares for
 /// itself is taken out of it.
 #[derive(Default)]
-struct Scope {
-    names: HashSet<String>,
+pub(crate) struct Scope {
+    pub(crate) names: HashSet<String>,
 }
 
 impl Scope {
-    fn accepts(&mut self, node: &Node, loops: usize, switches: usize) -> bool {
+    pub(crate) fn accepts(&mut self, node: &Node, loops: usize, switches: usize) -> bool {
         let (loops, switches) = match node.kind {
             Kind::Loop => (loops + 1, switches),
             Kind::Switch => (loops, switches + 1),
@@ -276,14 +276,14 @@ impl Scope {
     }
 
     /// Whether the names in a text, a letter and digits, are declared.
-    fn knows(&self, text: &str) -> bool {
+    pub(crate) fn knows(&self, text: &str) -> bool {
         let words = text.split(|character: char| !character.is_alphanumeric() && character != '_' && character != '@');
         words.filter(|word| is_name(word)).all(|word| self.names.contains(word))
     }
 }
 
-/// Names are `v3`, `f0@`, `S1@`.
+/// Names are `v3`, `f0@`, `k2`, `S1@`.
 fn is_name(word: &str) -> bool {
-    let digits = word.strip_prefix(['v', 'f', 'S']).map(|rest| rest.trim_end_matches('@'));
+    let digits = word.strip_prefix(['v', 'f', 'k', 'S']).map(|rest| rest.trim_end_matches('@'));
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }

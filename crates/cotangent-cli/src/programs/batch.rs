@@ -1,0 +1,229 @@
+//! Builds and runs many programs at once. Starting Clang takes longer than all else, so they stand in one file. A program
+//! that is refused is known by the line of its diagnostic, and the rest is built again without it; if the file fails in
+//! another way, its halves tell where.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use anyhow::{Context, Result};
+use cotangent_driver::compile::{CpuRequest, compile};
+use cotangent_driver::flags::ParseFlags;
+use cotangent_driver::program::{self, Failure, Input};
+use cotangent_driver::{DriverError, Tools};
+
+use super::tree::{Program, file_of, name_of};
+use crate::exec;
+
+/// What became of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Its gradient is right in so many directions; so many others were too near to a kink.
+    Right { compared: usize, left_out: usize },
+    /// There is a diagnostic instead of a gradient: its code, and more about it.
+    Refused { kind: String, detail: String },
+    /// Something is wrong: in which way, and more about it.
+    Wrong { kind: String, detail: String },
+}
+
+/// No program needs longer, in seconds.
+const LONGEST: &str = "60";
+
+/// How `timeout` says that it has ended a program.
+const TIMED_OUT: i32 = 124;
+
+/// The codes of our own mistakes.
+const INTERNAL: [&str; 2] = ["C0003", "C0999"];
+
+/// The outcomes of programs, in order.
+pub(crate) fn outcomes(tools: &Tools, programs: &[Program], check: bool) -> Result<Vec<Outcome>> {
+    let folder = tempfile::tempdir().context("cannot make a folder for the programs")?;
+    let mut outcomes: Vec<Option<Outcome>> = vec![None; programs.len()];
+    loop {
+        let left: Vec<usize> = (0..programs.len()).filter(|index| outcomes[*index].is_none()).collect();
+        if left.is_empty() {
+            break;
+        }
+        let batch: Vec<Program> = left.iter().map(|index| programs[*index].clone()).collect();
+        match build(tools, &batch, check, folder.path())? {
+            Built::Whole => {
+                for (position, index) in left.iter().enumerate() {
+                    outcomes[*index] = Some(run(folder.path(), position, check)?);
+                }
+            }
+            Built::Refused(refused) if !refused.is_empty() => {
+                for (position, outcome) in refused {
+                    outcomes[left[position]] = Some(outcome);
+                }
+            }
+            Built::Refused(_) => {
+                let halves = divided(tools, &batch, check, "a diagnostic without a place", "")?;
+                left.iter().zip(halves).for_each(|(index, outcome)| outcomes[*index] = Some(outcome));
+            }
+            Built::Failed { kind, detail } => {
+                let halves = divided(tools, &batch, check, &kind, &detail)?;
+                left.iter().zip(halves).for_each(|(index, outcome)| outcomes[*index] = Some(outcome));
+            }
+        }
+    }
+    Ok(outcomes.into_iter().flatten().collect())
+}
+
+/// What came of building a file.
+enum Built {
+    Whole,
+    /// Some programs are refused.
+    Refused(Vec<(usize, Outcome)>),
+    /// The file as a whole fails.
+    Failed {
+        kind: String,
+        detail: String,
+    },
+}
+
+/// The outcomes of both halves; of a single program, that it is wrong in this way.
+fn divided(tools: &Tools, programs: &[Program], check: bool, kind: &str, detail: &str) -> Result<Vec<Outcome>> {
+    if let [_] = programs {
+        return Ok(vec![Outcome::Wrong { kind: kind.to_owned(), detail: detail.to_owned() }]);
+    }
+    let (first, second) = programs.split_at(programs.len() / 2);
+    let mut all = outcomes(tools, first, check)?;
+    all.extend(outcomes(tools, second, check)?);
+    Ok(all)
+}
+
+fn build(tools: &Tools, programs: &[Program], check: bool, folder: &Path) -> Result<Built> {
+    let file = folder.join("programs.cu");
+    let (text, lines) = file_of(programs);
+    std::fs::write(&file, text).context("cannot write the programs")?;
+    let flags = ParseFlags::default();
+    let input = Input { file: &file, flags: &flags, cuda_path: None, colour: false };
+    let program = match catch_unwind(AssertUnwindSafe(|| program::direct(tools, &input))) {
+        Ok(Ok(program)) => program,
+        Ok(Err(Failure::Diagnostics(text))) => return Ok(Built::Refused(refused(&text, &lines))),
+        Ok(Err(Failure::Driver(DriverError::Rejected { message }))) => {
+            return Ok(failed("Clang rejects the text", &message));
+        }
+        Ok(Err(failure)) => return Err(failure.into()),
+        Err(panic) => {
+            let said = panic.downcast_ref::<String>().cloned();
+            let said = said.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            return Ok(Built::Failed { kind: "panic".to_owned(), detail: said.unwrap_or_default() });
+        }
+    };
+    let request = CpuRequest {
+        units: &program.units,
+        texts: &program.texts,
+        flags: &flags,
+        check,
+        colour: false,
+        output: &folder.join("programs.so"),
+    };
+    match compile(tools, &request) {
+        Ok(()) => Ok(Built::Whole),
+        Err(DriverError::Rejected { message }) => Ok(failed("the gradient does not compile", &message)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Clang's first error, without what it quotes.
+fn failed(kind: &str, message: &str) -> Built {
+    let first = message.lines().find(|line| line.contains("error:")).unwrap_or("");
+    let said = first.split("error:").last().unwrap_or("").trim();
+    let unnamed: Vec<&str> = said.split('\'').step_by(2).collect();
+    let detail: Vec<&str> = message.lines().take(12).collect();
+    Built::Failed { kind: format!("{kind}: {}", unnamed.join("…")), detail: detail.join("\n") }
+}
+
+/// Which programs diagnostics are about, each with the first of them.
+fn refused(text: &str, lines: &[usize]) -> Vec<(usize, Outcome)> {
+    let mut all: Vec<(usize, Outcome)> = Vec::new();
+    let mut current: Option<(String, String)> = None;
+    for line in text.lines() {
+        if let Some((code, message)) = line.strip_prefix("error[").and_then(|rest| rest.split_once("]: ")) {
+            current = Some((code.to_owned(), message.to_owned()));
+        }
+        let place = line.trim_start().strip_prefix("--> ").and_then(|place| place.rsplit(':').nth(1)?.parse().ok());
+        let Some(place): Option<usize> = place else { continue };
+        let Some((code, message)) = current.take() else { continue };
+        // Those behind the last program's end are in `main`, which has no requests.
+        let Some(position) = lines.iter().rposition(|first| *first <= place) else { continue };
+        if all.iter().any(|(known, _)| *known == position) {
+            continue;
+        }
+        let kind = format!("{code} {}", unnamed(&message));
+        let detail = text.lines().take(8).collect::<Vec<_>>().join("\n");
+        let is_ours = INTERNAL.contains(&code.as_str());
+        all.push((position, if is_ours { Outcome::Wrong { kind, detail } } else { Outcome::Refused { kind, detail } }));
+    }
+    all
+}
+
+/// A message without what is quoted in it, and without numbers.
+fn unnamed(message: &str) -> String {
+    let parts: Vec<&str> = message.split('`').step_by(2).collect();
+    parts.join("…").chars().filter(|it| !it.is_ascii_digit()).collect()
+}
+
+/// Runs one program of a file.
+fn run(folder: &Path, position: usize, check: bool) -> Result<Outcome> {
+    let Ended { status, said, complaint } = execute(folder, position, check, false)?;
+    let wrong = |kind: String, detail: String| Outcome::Wrong { kind, detail };
+    let Some(status) = status else { return Ok(wrong("it does not end".to_owned(), String::new())) };
+    let outcome = said.lines().position(|line| line.starts_with("outcome "));
+    let outcome: Vec<&str> = outcome.map(|first| said.lines().skip(first).collect()).unwrap_or_default();
+    if status.code() == Some(cotangent_cpu::FINDINGS_EXIT_CODE) && check {
+        let code = complaint.split(['[', ']']).find(|word| word.starts_with('X')).unwrap_or("X").to_owned();
+        let plain = execute(folder, position, check, true)?;
+        let is_own = plain.status.and_then(|status| status.code()) == Some(cotangent_cpu::FINDINGS_EXIT_CODE);
+        let kind = if is_own { "unfit: the program itself" } else { "a finding" };
+        let detail: Vec<&str> = complaint.lines().take(14).collect();
+        return Ok(wrong(format!("{kind}: {code}"), detail.join("\n")));
+    }
+    let Some(said) = outcome.first().and_then(|line| line.strip_prefix("outcome ")).filter(|_| status.success()) else {
+        let plain = execute(folder, position, check, true)?;
+        let whose =
+            if plain.status.is_some_and(|status| status.success()) { "" } else { "unfit: the program itself: " };
+        let detail: Vec<&str> = complaint.lines().take(14).collect();
+        return Ok(wrong(format!("{whose}crash: {status}"), detail.join("\n")));
+    };
+    let numbers: Vec<&str> = said.split(' ').collect();
+    if let ["right", compared, left_out] = numbers.as_slice() {
+        return Ok(Outcome::Right { compared: compared.parse()?, left_out: left_out.parse()? });
+    }
+    Ok(wrong(said.trim_start_matches("wrong: ").to_owned(), outcome[1..].join("\n")))
+}
+
+/// How a run ended, and what it said.
+struct Ended {
+    /// None if it had to be ended.
+    status: Option<ExitStatus>,
+    said: String,
+    complaint: String,
+}
+
+fn execute(folder: &Path, position: usize, check: bool, plain: bool) -> Result<Ended> {
+    let this_command = std::env::current_exe().context("cannot find this command's own file")?;
+    let configuration = exec::Configuration { check, seed: position as u64, threads: 1 };
+    let (out, err) = (folder.join("out"), folder.join("err"));
+    let file = |path: &Path| std::fs::File::create(path).context("cannot write what a program says");
+    let mut command = Command::new("timeout");
+    command
+        .arg(LONGEST)
+        .arg(this_command)
+        .arg(exec::NAME)
+        .args(configuration.to_words())
+        .arg(folder.join("programs.so"));
+    command.args(["programs", &name_of(position)]).stdin(Stdio::null()).stdout(file(&out)?).stderr(file(&err)?);
+    if plain {
+        command.env("ORACLE_PLAIN", "1");
+    }
+    // Checked runs are slow.
+    if check {
+        command.env("ORACLE_FEW", "1");
+    }
+    let status = command.status().context("cannot run a program")?;
+    let status = Some(status).filter(|status| status.code() != Some(TIMED_OUT));
+    let text = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Ended { status, said: text(&out)?, complaint: text(&err)? })
+}
