@@ -5,6 +5,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use cotangent_driver::compile::{CpuRequest, compile};
@@ -26,11 +28,8 @@ pub(crate) enum Outcome {
     Wrong { kind: String, detail: String },
 }
 
-/// No program needs longer, in seconds.
-const LONGEST: &str = "60";
-
-/// How `timeout` says that it has ended a program.
-const TIMED_OUT: i32 = 124;
+/// No program needs longer.
+const LONGEST: Duration = Duration::from_secs(90);
 
 /// The codes of our own mistakes.
 const INTERNAL: [&str; 2] = ["C0003", "C0999"];
@@ -207,13 +206,8 @@ fn execute(folder: &Path, position: usize, check: bool, plain: bool) -> Result<E
     let configuration = exec::Configuration { check, seed: position as u64, threads: 1 };
     let (out, err) = (folder.join("out"), folder.join("err"));
     let file = |path: &Path| std::fs::File::create(path).context("cannot write what a program says");
-    let mut command = Command::new("timeout");
-    command
-        .arg(LONGEST)
-        .arg(this_command)
-        .arg(exec::NAME)
-        .args(configuration.to_words())
-        .arg(folder.join("programs.so"));
+    let mut command = Command::new(this_command);
+    command.arg(exec::NAME).args(configuration.to_words()).arg(folder.join("programs.so"));
     command.args(["programs", &name_of(position)]).stdin(Stdio::null()).stdout(file(&out)?).stderr(file(&err)?);
     if plain {
         command.env("ORACLE_PLAIN", "1");
@@ -222,8 +216,24 @@ fn execute(folder: &Path, position: usize, check: bool, plain: bool) -> Result<E
     if check {
         command.env("ORACLE_FEW", "1");
     }
-    let status = command.status().context("cannot run a program")?;
-    let status = Some(status).filter(|status| status.code() != Some(TIMED_OUT));
+    let status = within(&mut command, LONGEST)?;
     let text = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Ok(Ended { status, said: text(&out)?, complaint: text(&err)? })
+}
+
+/// Runs a command; none if it had to be ended because it took too long.
+fn within(command: &mut Command, longest: Duration) -> Result<Option<ExitStatus>> {
+    let mut child = command.spawn().context("cannot run a program")?;
+    let id = child.id().to_string();
+    let (ended, has_ended) = channel::<()>();
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(move || {
+            let is_late = has_ended.recv_timeout(longest) == Err(RecvTimeoutError::Timeout);
+            is_late && Command::new("kill").args(["-KILL", &id]).status().is_ok()
+        });
+        let status = child.wait().context("cannot wait for a program");
+        drop(ended);
+        let is_late = watch.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok(if is_late { None } else { Some(status?) })
+    })
 }

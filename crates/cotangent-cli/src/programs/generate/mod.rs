@@ -17,7 +17,7 @@ mod themes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::kernel::Kernel;
+use self::kernel::{Kernel, Want};
 use self::streams::{Stream, Use};
 use super::features::Feature;
 use super::tree::{Argument, Param, Program, Symbol};
@@ -238,6 +238,10 @@ impl Ctx {
         let (mut all, frees) = self.working_arrays();
         while self.statements > 0 {
             all.extend(self.theme());
+        }
+        // Something always comes out of what the caller can see.
+        if let Some(output) = self.buffers.iter().find(|it| it.is_mutable && it.group == 0).cloned() {
+            all.extend(self.launch_on(Want::Update { inputs: 1 }, &output, 0));
         }
         all.extend(self.settled());
         all.extend(frees);
