@@ -179,7 +179,8 @@ fn run(folder: &Path, position: usize, check: bool) -> Result<Outcome> {
         let detail: Vec<&str> = complaint.lines().take(14).collect();
         return Ok(wrong(format!("{kind}: {code}"), detail.join("\n")));
     }
-    let Some(said) = outcome.first().and_then(|line| line.strip_prefix("outcome ")).filter(|_| status.success()) else {
+    let has_said = status.success() || status.code() == Some(1);
+    let Some(said) = outcome.first().and_then(|line| line.strip_prefix("outcome ")).filter(|_| has_said) else {
         let plain = execute(folder, position, check, true)?;
         let whose =
             if plain.status.is_some_and(|status| status.success()) { "" } else { "unfit: the program itself: " };

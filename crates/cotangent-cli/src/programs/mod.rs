@@ -30,8 +30,9 @@ use crate::exit;
 /// The word that asks for it.
 pub(crate) const NAME: &str = "__programs";
 
-/// At most so many of a hundred programs may be refused.
+/// At most so many of a hundred programs may be refused in a run of many; and in one of few, where chance decides.
 const REFUSED_PERCENT: usize = 5;
+const REFUSED_PERCENT_OF_FEW: usize = 20;
 
 /// At least so many of a hundred programs have each feature, in a run of many.
 const FEATURE_PERCENT: usize = 5;
@@ -244,9 +245,10 @@ fn show(found: &Found) -> u8 {
         is_rare |= is_too_rare;
         println!("  {share:>6.1}  {name}{}", if is_too_rare { ": TOO FEW" } else { "" });
     }
-    let is_refused = refused * 100 > *checked * REFUSED_PERCENT;
+    let most = if *checked >= MANY { REFUSED_PERCENT } else { REFUSED_PERCENT_OF_FEW };
+    let is_refused = refused * 100 > *checked * most;
     if is_refused {
-        println!("more than {REFUSED_PERCENT} % are refused");
+        println!("more than {most} % are refused");
     }
     if is_refused || is_rare || wrong > 0 { exit::PROGRAM } else { exit::SUCCESS }
 }
