@@ -15,6 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use super::locals::{NewLocals, declare, params_first, without_spans};
+use super::taken_name::free_name;
 use crate::analysis::{Base, Object, Objects, Step, carries_floats, effects, objects, reads_through};
 use crate::ir::walk::{self, NodeMut};
 use crate::ir::{
@@ -205,13 +206,7 @@ fn merged(module: &Module, kernel: FunctionId, groups: &[Group]) -> Function {
     let mut names = NewLocals::new(module, &function);
     let positions: Vec<String> = groups.iter().flatten().map(usize::to_string).collect();
     let wanted = format!("{}_overlap_{}", function.name, positions.join("_"));
-    let mut name = wanted.clone();
-    let mut number = 1;
-    while module.function(&name).is_some() {
-        number += 1;
-        name = format!("{wanted}_{number}");
-    }
-    function.name = name.into();
+    function.name = free_name(module, wanted);
     let mut start = Block::new();
     for group in groups {
         for position in group {

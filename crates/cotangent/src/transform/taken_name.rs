@@ -1,7 +1,7 @@
 //! Whether a program has what a derivative is to be called already.
 
 use crate::diagnostic::{Diagnostic, TAKEN_NAME};
-use crate::ir::Module;
+use crate::ir::{Module, Name};
 use crate::source::Span;
 
 /// What is said about a derivative whose name is taken; `span` is what is differentiated.
@@ -12,8 +12,19 @@ pub(super) fn taken_name(module: &Module, span: Span, name: &str) -> Option<Diag
     })
 }
 
+/// A name like the wanted one that nothing of a module has.
+pub(super) fn free_name(module: &Module, wanted: String) -> Name {
+    let mut name = wanted.clone();
+    let mut number = 1;
+    while is_taken(module, &name) {
+        number += 1;
+        name = format!("{wanted}_{number}");
+    }
+    name.into()
+}
+
 /// Whether a function, a variable or a record of a module has a name.
-pub(super) fn is_taken(module: &Module, name: &str) -> bool {
+fn is_taken(module: &Module, name: &str) -> bool {
     module.functions.iter().any(|other| *other.name == *name)
         || module.globals.iter().any(|other| *other.name == *name)
         || module.records.iter().any(|other| *other.name == *name)

@@ -44,7 +44,7 @@ use super::references::references_to_pointers;
 use super::shadow::Widening;
 use super::signatures::check_rules;
 use super::simplify::simplify;
-use super::taken_name::{is_taken, taken_name};
+use super::taken_name::{free_name, taken_name};
 use super::variables::lift;
 use super::{Analyses, Form, Request, launch};
 use crate::analysis::{self, Base, Object};
@@ -351,12 +351,6 @@ impl Pullbacks {
 
     /// A name for a derivative that nothing else has.
     fn free_name(&self, wanted: String) -> Name {
-        let mut name = wanted.clone();
-        let mut number = 1;
-        while is_taken(&self.output, &name) {
-            number += 1;
-            name = format!("{wanted}_{number}");
-        }
-        name.into()
+        free_name(&self.output, wanted)
     }
 }
