@@ -3,6 +3,7 @@
 use std::fs;
 
 use cotangent::diagnostic::{self, Diagnostic};
+use cotangent::ir::order;
 use cotangent::lower::lower_beside;
 use cotangent::requests::{self, Answer, Direction, Side};
 use cotangent::transform;
@@ -66,10 +67,13 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<P
                 Direction::Reverse => Mode::Reverse,
                 Direction::Forward => Mode::Forward,
             };
-            let function = module.function(name).ok_or_else(|| {
+            let lost = || {
                 let message = "the requested function was lost";
                 vec![Diagnostic::new(diagnostic::INTERNAL, request.span, message, "while lowering")]
-            })?;
+            };
+            // Passes look at all of a module: many requests are to take as long as each of them alone.
+            let module = order::needed_by(&module, &[module.function(name).ok_or_else(lost)?]);
+            let function = module.function(name).ok_or_else(lost)?;
             let wanted = transform::Request::new(&module, function, request.wrt.as_deref());
             let derived =
                 wanted.and_then(|wanted| Ok((differentiate(&module, &wanted, mode)?, notes(&module, &wanted))));

@@ -95,7 +95,11 @@ fn build(tools: &Tools, programs: &[Program], check: bool, folder: &Path) -> Res
     let file = folder.join("programs.cu");
     let (text, lines) = file_of(programs);
     std::fs::write(&file, text).context("cannot write the programs")?;
-    let flags = ParseFlags::default();
+    let mut flags = ParseFlags::default();
+    if check {
+        // What watches every access takes Clang long to optimize, and the programs are small.
+        flags.cpu_args.push("-O0".into());
+    }
     let input = Input { file: &file, flags: &flags, cuda_path: None, colour: false };
     let program = match catch_unwind(AssertUnwindSafe(|| program::direct(tools, &input))) {
         Ok(Ok(program)) => program,
@@ -145,7 +149,7 @@ fn refused(text: &str, lines: &[usize]) -> Vec<(usize, Outcome)> {
         let place = line.trim_start().strip_prefix("--> ").and_then(|place| place.rsplit(':').nth(1)?.parse().ok());
         let Some(place): Option<usize> = place else { continue };
         let Some((code, message)) = current.take() else { continue };
-        // Those behind the last program's end are in `main`, which has no requests.
+        // Those after the last program's end are in `main`, which has no requests.
         let Some(position) = lines.iter().rposition(|first| *first <= place) else { continue };
         if all.iter().any(|(known, _)| *known == position) {
             continue;

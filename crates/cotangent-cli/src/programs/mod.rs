@@ -133,7 +133,7 @@ fn options(words: &[OsString]) -> Result<Options> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let mut options = Options {
         seeds: 0..0,
-        batch: 20,
+        batch: 40,
         jobs,
         folder: None,
         as_is: false,
@@ -160,6 +160,9 @@ fn options(words: &[OsString]) -> Result<Options> {
             _ => bail!("{word} is none of --seeds, --batch, --jobs, --wrong, --as-is, --refusals, --shares, --print"),
         }
     }
+    // Of few programs, every job has some.
+    let count = options.seeds.end.saturating_sub(options.seeds.start);
+    options.batch = options.batch.min(count.div_ceil(options.jobs as u64)).max(1);
     Ok(options)
 }
 
