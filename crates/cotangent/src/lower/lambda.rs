@@ -1,5 +1,7 @@
 //! Lambdas: a record of what they capture, and a function that takes it.
 
+use std::collections::HashSet;
+
 use super::context::{Capture, Context, Lowered, Pass, broken, problem_with_help};
 use super::function::{Binding, Body};
 use super::place::deref;
@@ -32,6 +34,12 @@ impl<'a> Context<'a> {
             captures.push(Capture { variable, field: position, by_reference });
             fields.push(Field { name: name.into(), ty });
         }
+        for variable in self.shared_in(pass, lambda) {
+            let ty = Type::pointer(self.node_type(pass, variable)?);
+            let position = u32::try_from(fields.len()).unwrap_or(u32::MAX);
+            captures.push(Capture { variable: Some(variable.id), field: position, by_reference: true });
+            fields.push(Field { name: variable.name().into(), ty });
+        }
         for method in methods(record, "operator()") {
             self.captures.insert((pass, method.id), captures.clone());
         }
@@ -39,6 +47,38 @@ impl<'a> Context<'a> {
         self.module.records[added].fields = fields;
         Ok(added)
     }
+
+    /// The shared variables of the function around a lambda that the lambda uses. C++ does not capture what there is one of
+    /// for all threads; here the lambda's function gets pointers to them.
+    fn shared_in(&self, pass: Pass, lambda: &Node) -> Vec<&'a Node> {
+        let (mut own, mut used) = (HashSet::new(), Vec::new());
+        collect_variables(lambda, &mut own, &mut used);
+        let mut found: Vec<&'a Node> = Vec::new();
+        for declared in used.into_iter().filter_map(|id| self.declarations(pass).get(id)) {
+            let variable = declared.node;
+            let is_static = variable.data.storage_class.as_deref() != Some("extern");
+            let is_new = !own.contains(&variable.id) && found.iter().all(|other| other.id != variable.id);
+            if variable.has(Kind::CUDASharedAttr)
+                && is_static
+                && is_new
+                && self.declarations(pass).is_local(variable.id)
+            {
+                found.push(variable);
+            }
+        }
+        found
+    }
+}
+
+/// The variables that are declared somewhere in a tree, and those that are mentioned.
+fn collect_variables(node: &Node, own: &mut HashSet<NodeId>, used: &mut Vec<NodeId>) {
+    if node.kind == Kind::VarDecl {
+        own.insert(node.id);
+    }
+    if node.kind == Kind::DeclRefExpr {
+        used.extend(node.data.referenced_decl.as_ref().map(|reference| reference.id));
+    }
+    node.inner.iter().for_each(|inner| collect_variables(inner, own, used));
 }
 
 impl<'a> Body<'_, 'a> {
@@ -50,7 +90,8 @@ impl<'a> Body<'_, 'a> {
         let fields: Vec<Type> =
             self.context.module.records[record].fields.iter().map(|field| field.ty.clone()).collect();
         let mut values = Vec::new();
-        for (captured, ty) in captured(node).zip(fields) {
+        let mut fields = fields.into_iter();
+        for (captured, ty) in captured(node).zip(fields.by_ref()) {
             let value = if captured.is_glvalue() {
                 let place = self.place(captured)?;
                 self.address(place, ty)
@@ -58,6 +99,17 @@ impl<'a> Body<'_, 'a> {
                 self.value(captured)?
             };
             values.push(value);
+        }
+        for (variable, ty) in self.context.shared_in(self.pass, node).into_iter().zip(fields) {
+            let place = match self.bindings.get(&variable.id) {
+                Some(Binding::Local(local)) => self.local_place(*local),
+                Some(Binding::Place(place)) => place.clone(),
+                Some(Binding::Value(_) | Binding::Vector(_)) | None => {
+                    return broken(node.span, "a shared variable that is not declared before it is used");
+                }
+            };
+            let address = self.address(place, ty);
+            values.push(address);
         }
         Ok(Expr::new(ExprKind::Construct(values), Type::Record(record)).at(node.span))
     }
