@@ -60,7 +60,7 @@ pub fn stmt_writes(objects: &Objects<'_>, stmt: &Stmt) -> BTreeSet<Object> {
 fn runtime_writes(objects: &Objects<'_>, call: &str, args: &[Expr]) -> BTreeSet<Object> {
     let class = runtime_class(call);
     let (to, from) = match class {
-        Some(RuntimeClass::Fill { .. }) => (Some(0), None),
+        Some(RuntimeClass::Fill { .. } | RuntimeClass::FillRows { .. }) => (Some(0), None),
         _ => class.and_then(RuntimeClass::ends_of_copy).unzip(),
     };
     let pointers = args.iter().enumerate().filter(|(position, arg)| arg.ty.is_pointer() && Some(*position) != from);

@@ -17,6 +17,8 @@ pub enum RuntimeClass {
     CopyRows { stream: Option<usize> },
     /// Sets bytes of the first argument to the second; the third says how many.
     Fill { stream: Option<usize> },
+    /// Sets bytes of rows: to, its pitch, the byte, width, height.
+    FillRows { stream: Option<usize> },
     /// Copies to or from a variable outside functions.
     Symbol,
     /// Makes a stream or an event.
@@ -45,6 +47,7 @@ impl RuntimeClass {
             | Class::Memory { .. }
             | Class::Free { .. }
             | Class::Fill { .. }
+            | Class::FillRows { .. }
             | Class::Create { .. }
             | Class::Destroy
             | Class::Synchronize
@@ -83,6 +86,8 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cudaMemcpy2DAsync", Class::CopyRows { stream: Some(7) }),
     ("cudaMemset", Class::Fill { stream: None }),
     ("cudaMemsetAsync", Class::Fill { stream: Some(3) }),
+    ("cudaMemset2D", Class::FillRows { stream: None }),
+    ("cudaMemset2DAsync", Class::FillRows { stream: Some(5) }),
     ("cudaMemcpyToSymbol", Class::Symbol),
     ("cudaMemcpyFromSymbol", Class::Symbol),
     ("cudaMemcpyToSymbolAsync", Class::Symbol),

@@ -30,8 +30,6 @@ const PINNED_OUTSIDE: &str =
     "pin the memory before the function that is differentiated is called, and unpin it afterwards";
 const HOST_CODE: &str = "wait with cudaStreamSynchronize, and call the host function directly";
 const UNIFIED: &str = "copy by cudaMemcpy or cudaMemcpyAsync with cudaMemcpyDefault, which finds the devices by itself";
-const FILL: &str =
-    "fill whole rows, padding included, by cudaMemset(pointer, byte, pitch * height), or write a kernel that fills";
 
 const OCCUPANCY: &str =
     "ask outside of the function that is differentiated, and pass it the sizes of grid and block as parameters";
@@ -55,8 +53,6 @@ const UNSUPPORTED_RUNTIME: &[(&str, &str)] = &[
         "cudaPointerGetAttributes",
         "ask outside of the function that is differentiated, and pass it what follows as a parameter",
     ),
-    ("cudaMemset2D", FILL),
-    ("cudaMemset2DAsync", FILL),
     ("cudaMemcpyPeer", UNIFIED),
     ("cudaMemcpyPeerAsync", UNIFIED),
     (

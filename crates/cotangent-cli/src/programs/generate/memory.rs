@@ -227,9 +227,19 @@ impl Ctx {
         let count = 1 + self.below(2);
         let target = self.at_offset(&to, count);
         let call = match self.below(10) {
-            0..=5 if stream == 0 => {
+            0..=4 if stream == 0 => {
                 self.feature(Feature::Fill);
                 format!("cudaMemset({target}, 0, {count} * sizeof(double));")
+            }
+            5..=7 => {
+                self.feature(Feature::FillRows);
+                let (width, height, pitch) = self.rows(to.count);
+                let size = "sizeof(double)";
+                let rows = format!("{}, {pitch} * {size}, 0, {width} * {size}, {height}", to.name);
+                match stream {
+                    0 => format!("cudaMemset2D({rows});"),
+                    _ => format!("cudaMemset2DAsync({rows}, {text});"),
+                }
             }
             _ => {
                 self.feature(Feature::FillAsync);

@@ -69,6 +69,10 @@ impl Pushforward<'_, '_> {
                 let stream = stream.and_then(|position| args.get(position));
                 self.tangent_of_memory(to).map(|to| clear(to, &[bytes], stream))
             }
+            (RuntimeClass::FillRows { stream }, [to, pitch, _, width, height, ..]) => {
+                let stream = stream.and_then(|position| args.get(position));
+                self.tangent_of_memory(to).map(|to| clear(to, &[pitch, width, height], stream))
+            }
             (RuntimeClass::Symbol, _) => self.copied_symbol(call, args, stmt),
             _ => None,
         };

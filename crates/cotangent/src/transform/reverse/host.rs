@@ -11,6 +11,7 @@ use super::super::overlap::root;
 use super::super::variables::SymbolCopy;
 use super::Derived;
 use super::aggregates::Scratch;
+use super::beginnings::beginnings;
 use super::function::{Ctx, Pair};
 use crate::analysis::{Base, Object, carries_floats, effects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
@@ -84,6 +85,12 @@ impl Ctx<'_> {
                 if let Some(shadow) = self.shadow_of_memory(to, stmt.span) {
                     let rest = [vec![shadow, bytes.clone()], optional(args, stream)].concat();
                     out.push(call_of("cotangent::clear", rest));
+                }
+            }
+            (RuntimeClass::FillRows { stream }, [to, pitch, _, width, height, ..]) => {
+                if let Some(shadow) = self.shadow_of_memory(to, stmt.span) {
+                    let rows = vec![shadow, pitch.clone(), width.clone(), height.clone()];
+                    out.push(call_of("cotangent::clear_rows", [rows, optional(args, stream)].concat()));
                 }
             }
             (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
@@ -517,11 +524,9 @@ impl Ctx<'_> {
     /// Where the arrays begin that two pointers are into, if that tells whether they are one array.
     fn beginnings(&self, pointers: [&Expr; 2]) -> Option<[Expr; 2]> {
         let [left, right] = pointers.map(|pointer| root(pointer).clone());
-        let is_variable = |pointer: &Expr| matches!(pointer.kind, ExprKind::Load(_)) && pointer.ty.is_pointer();
-        let is_told = is_variable(&left) && is_variable(&right) && without_spans(&left) != without_spans(&right);
-        let mut targets = self.objects.targets(&left);
-        targets.extend(self.objects.targets(&right));
-        (is_told && self.is_never_moved(&targets)).then_some([left, right])
+        let known = beginnings(self.module, self.primal, &self.address_taken);
+        let is_told = known.has(&left) && known.has(&right) && without_spans(&left) != without_spans(&right);
+        is_told.then_some([left, right])
     }
 
     /// Values that a kernel leaves in variables outside functions would be lost for other kernels.

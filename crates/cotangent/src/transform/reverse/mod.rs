@@ -7,6 +7,7 @@
 
 mod aggregates;
 mod atomic;
+mod beginnings;
 mod block;
 mod calls;
 mod expr;

@@ -1,10 +1,11 @@
 //! Copies of whole arrays that change before the reverse sweep reads them. How long an array is says its allocation.
 
 use super::super::locals::without_spans;
+use super::beginnings::beginnings;
 use super::function::Ctx;
 use super::host::{const_void, uncast};
 use crate::analysis::{Base, Object, Step};
-use crate::ir::walk::{self, Node, own_variable};
+use crate::ir::walk::{self, Node};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind, Type};
 use crate::rules::{RuntimeClass, SNAPSHOT, runtime_class};
 
@@ -13,21 +14,20 @@ impl Ctx<'_> {
     /// with that size.
     pub(super) fn known_bytes(&self, arg: &Expr) -> Option<Expr> {
         self.function.locals[variable(arg)?].ty.pointee()?;
-        let targets = self.objects.targets(arg);
         let mut found: Option<Expr> = None;
-        for target in &targets {
+        for target in self.objects.targets(arg) {
             let Object { base: Base::Local(owner), path } = target else { return None };
-            if path.as_slice() != [Step::Deref] || self.primal.params.contains(owner) {
+            if path.as_slice() != [Step::Deref] || self.primal.params.contains(&owner) {
                 return None;
             }
-            for bytes in self.allocated(*owner)? {
+            for bytes in self.allocated(owner)? {
                 if found.as_ref().is_some_and(|known| *known != bytes) {
                     return None;
                 }
                 found = Some(bytes);
             }
         }
-        found.filter(|_| self.is_never_moved(&targets))
+        found.filter(|_| beginnings(self.module, self.primal, &self.address_taken).has(arg))
     }
 
     /// The sizes of all that is allocated for a variable; none if one of them may change.
@@ -60,24 +60,6 @@ impl Ctx<'_> {
             Node::Expr(_) | Node::Stmt(_) => std::ops::ControlFlow::Continue(()),
         })
         .is_continue()
-    }
-
-    /// Whether pointers to these arrays only ever take the values of each other: all point to a beginning.
-    pub(super) fn is_never_moved(&self, targets: &std::collections::BTreeSet<Object>) -> bool {
-        let mut is_moved = false;
-        walk::each_stmt(&self.primal.body, &mut |stmt| {
-            let (place, value) = match &stmt.kind {
-                StmtKind::Declare { local, init: Some(init) } => {
-                    (Place::local(*local, self.primal.locals[*local].ty.clone()), init)
-                }
-                StmtKind::Assign { place, value } => (place.clone(), value),
-                _ => return,
-            };
-            let is_one =
-                place.ty.is_pointer() && self.objects.targets(value).iter().any(|object| targets.contains(object));
-            is_moved |= is_one && (variable(value).is_none() || own_variable(&place).is_none());
-        });
-        !is_moved
     }
 
     /// A copy of an array as it is now.
