@@ -1,5 +1,7 @@
-//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `docs`, `kernels`, `bench`.
+//! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
+//! `docs`, `kernels`, `bench`.
 
+mod faults;
 mod kernels;
 mod setup;
 mod tidy;
@@ -34,6 +36,9 @@ enum Task {
         /// Gradients for all four architectures, and tangents too.
         #[arg(long)]
         full: bool,
+        /// Gradients as programs have them, after the fixture's own text, for all four architectures.
+        #[arg(long)]
+        own: bool,
     },
     /// Run the fixture tests and write what they print into the committed files.
     Bless {
@@ -67,6 +72,14 @@ enum Task {
         #[arg(long)]
         wrong: Option<String>,
     },
+    /// Put mended mistakes back, one at a time, and see that random programs find each.
+    Faults {
+        /// Only faults whose name contains this.
+        filter: Option<String>,
+        /// The seed of the first program.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+    },
     /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md.
     Docs,
     /// Print what ptxas says about kernels and their gradients, as a table.
@@ -79,13 +92,15 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Setup => setup::setup(),
         Task::Tidy => tidy::tidy(),
-        Task::Validate { filter, full } => validate::validate(filter.as_deref(), full),
+        Task::Validate { filter, own: true, .. } => validate::validate_own(filter.as_deref()),
+        Task::Validate { filter, full, .. } => validate::validate(filter.as_deref(), full),
         Task::Bless { filter } => ["fixtures", "grad"]
             .into_iter()
             .try_for_each(|test| write_with_test("cotangent-cli", test, filter.as_deref())),
         Task::Mutate => mutate(),
         Task::Random { count, seed, wrong } => random("__random", count, seed, wrong.as_deref()),
         Task::Programs { count, seed, wrong } => random("__programs", count, seed, wrong.as_deref()),
+        Task::Faults { filter, seed } => faults::faults(filter.as_deref(), seed),
         Task::Docs => write_with_test("cotangent-driver", "manual", None),
         Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),

@@ -10,6 +10,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -56,18 +57,43 @@ pub(crate) fn validate(filter: Option<&str>, is_full: bool) -> Result<()> {
             ARCHS.map(|arch| arch.to_string()).join(", "),
         );
     }
+    ensure!(!files.is_empty(), "no fixtures/**/*{} to compile; `cargo xtask bless` writes them", PRINTED[0]);
+    compile_new(&nvcc, files, is_full)
+}
+
+/// Compiles the gradients of fixtures after the fixtures' own texts, as programs have them, for all architectures.
+pub(crate) fn validate_own(filter: Option<&str>) -> Result<()> {
+    let nvcc = find_nvcc(&Environment::of_process()).ok_or(DriverError::NvccMissing)?;
+    let folder = workspace::root().join("target/own");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).context("cannot make target/own")?;
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(workspace::root()).env("COTANGENT_OWN_TEXTS", &folder);
+    command.args(["test", "--package", "cotangent-cli", "--test", "grad", "--"]).args(filter);
+    command.args(["--skip", "refused::"]);
+    ensure!(command.status()?.success(), "not all gradients can be printed; see above");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&folder)? {
+        let path = entry?.path();
+        files.push(SourceFile { text: std::fs::read_to_string(&path)?, path: path.display().to_string() });
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    compile_new(&nvcc, files, true)
+}
+
+/// Compiles what has not been compiled before; in CI, everything.
+fn compile_new(nvcc: &Nvcc, mut files: Vec<SourceFile>, is_full: bool) -> Result<()> {
     let found = files.len();
-    ensure!(found > 0, "no fixtures/**/*{} to compile; `cargo xtask bless` writes them", PRINTED[0]);
 
     let remembered = workspace::root().join("target/validated");
     std::fs::create_dir_all(&remembered).context("cannot make target/validated")?;
-    let mark = |file: &SourceFile| remembered.join(fingerprint(&nvcc, file, is_full));
+    let mark = |file: &SourceFile| remembered.join(fingerprint(nvcc, file, is_full));
     if std::env::var_os("CI").is_none() {
         files.retain(|file| !mark(file).exists());
     }
 
     let start = Instant::now();
-    let failures = compile_all(&nvcc, &files, is_full, &mark)?;
+    let failures = compile_all(nvcc, &files, is_full, &mark)?;
     for (path, message) in &failures {
         eprintln!("\n{path}: {message}");
     }
@@ -107,7 +133,8 @@ fn compile_all(
     let batches: Vec<&[&SourceFile]> = alone.chunks(1).chain(together).collect();
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
-    let include = ["-I".to_owned(), workspace::root().join("include").display().to_string()];
+    let folders = ["include", "fixtures/grad"].map(|folder| workspace::root().join(folder).display().to_string());
+    let include: Vec<String> = folders.into_iter().flat_map(|folder| ["-I".to_owned(), folder]).collect();
     let call = |path: &Path, is_gradient: bool, output: &Path| {
         let archs = match (is_full, is_gradient) {
             (true, _) => &ARCHS[..],

@@ -49,6 +49,8 @@ struct Options {
     folder: Option<PathBuf>,
     /// Do not make wrong programs small.
     as_is: bool,
+    /// Stop after a batch with a wrong program.
+    first: bool,
     /// Make refused programs small too.
     refusals: bool,
     /// Print the programs instead.
@@ -118,6 +120,9 @@ pub(crate) fn programs(words: &[OsString]) -> Result<u8> {
             let seconds = start.elapsed().as_secs();
             let Found { checked, .. } = *found;
             eprintln!("{checked} programs, {} refused, {} wrong, {seconds} s", found.refused(), found.wrong());
+            if options.first && found.wrong() > 0 {
+                next.store(options.seeds.end, Ordering::Relaxed);
+            }
         }
     };
     std::thread::scope(|scope| {
@@ -137,6 +142,7 @@ fn options(words: &[OsString]) -> Result<Options> {
         jobs,
         folder: None,
         as_is: false,
+        first: false,
         refusals: false,
         print: false,
         shares: false,
@@ -148,6 +154,7 @@ fn options(words: &[OsString]) -> Result<Options> {
             "--print" => options.print = true,
             "--shares" => options.shares = true,
             "--as-is" => options.as_is = true,
+            "--first" => (options.first, options.as_is) = (true, true),
             "--refusals" => options.refusals = true,
             "--seeds" => {
                 let value = value()?;
@@ -157,7 +164,9 @@ fn options(words: &[OsString]) -> Result<Options> {
             "--batch" => options.batch = value()?.parse::<u64>()?.max(1),
             "--jobs" => options.jobs = value()?.parse::<usize>()?.max(1),
             "--wrong" => options.folder = Some(PathBuf::from(value()?)),
-            _ => bail!("{word} is none of --seeds, --batch, --jobs, --wrong, --as-is, --refusals, --shares, --print"),
+            _ => bail!(
+                "{word} is none of --seeds, --batch, --jobs, --wrong, --as-is, --first, --refusals, --shares, --print"
+            ),
         }
     }
     // Of few programs, every job has some.

@@ -17,7 +17,7 @@ use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{Dialect, emit};
 use cotangent::ir::{Module, Space, text};
 use cotangent::lower::{Passes, lower_with_rules};
-use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
+use cotangent_driver::derivative::{Extent, Mode, Wanted, differentiate, lowered, print_derivative};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{Failure, Input, read, read_device, with_deep_stack};
 use cotangent_driver::{Environment, Tools};
@@ -27,6 +27,9 @@ use snapshot::{compare_or_bless, difference};
 
 /// The modes and how their texts are named.
 const MODES: [(Mode, &str); 2] = [(Mode::Reverse, "grad.cu"), (Mode::Forward, "forward.cu")];
+
+/// The folder that `cargo xtask validate --own` wants fixtures with their gradients in; nothing else is tested then.
+const OWN_TEXTS: &str = "COTANGENT_OWN_TEXTS";
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -71,11 +74,15 @@ fn every_derivative_is_claimed(derivatives: &[PathBuf]) -> Result<(), Failed> {
 }
 
 fn check(path: &Path) -> Result<(), Failed> {
-    let directives = directives::parse(&fs::read_to_string(path)?)?;
+    let source = fs::read_to_string(path)?;
+    let directives = directives::parse(&source)?;
     if directives.arguments.is_empty() {
         return Err("a fixture needs a line `// run: CALL`".into());
     }
     let tools = Tools::find(Environment::of_process())?;
+    if let Some(folder) = std::env::var_os(OWN_TEXTS) {
+        return write_own_text(&tools, path, &source, &directives, Path::new(&folder));
+    }
     let modes: Vec<(Mode, &str)> = MODES.into_iter().filter(|(mode, _)| directives.wants(*mode)).collect();
     let scratch = tempfile::tempdir()?;
     for ((mode, suffix), module) in modes.iter().zip(derive(&tools, path, &directives, &modes)?) {
@@ -98,6 +105,26 @@ fn check(path: &Path) -> Result<(), Failed> {
         }
     }
     prove(path, &directives, &[])
+}
+
+/// The fixture's own text with its gradient after it, as programs have it that include the header which is printed.
+fn write_own_text(
+    tools: &Tools,
+    path: &Path,
+    source: &str,
+    directives: &Directives,
+    folder: &Path,
+) -> Result<(), Failed> {
+    if !directives.wants(Mode::Reverse) {
+        return Ok(());
+    }
+    let flags = ParseFlags::default();
+    let input = Input { file: path, flags: &flags, cuda_path: None, colour: false };
+    let printed = print_derivative(tools, &input, &wanted(directives), Mode::Reverse, Extent::Header, None)?;
+    let text = printed.text.replace("#pragma once\n", "");
+    let name = path.with_extension(MODES[0].1);
+    fs::write(folder.join(name.file_name().unwrap_or_default()), format!("{source}\n{text}"))?;
+    Ok(())
 }
 
 /// Where the copies of arrays are changes no derivative.
@@ -142,15 +169,20 @@ impl Directives {
     }
 }
 
-/// The derivatives of a fixture.
-fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &str)]) -> Result<Vec<Module>, Failed> {
-    let wanted = Wanted {
+/// What a fixture asks for.
+fn wanted(directives: &Directives) -> Wanted<'_> {
+    Wanted {
         split: directives.split.as_deref(),
         rolled_back: &directives.rolled_back,
         record_slots: directives.record_slots,
         wide_adjoints: directives.wide_adjoints,
         ..Wanted::new(&directives.function, Some(&directives.wrt))
-    };
+    }
+}
+
+/// The derivatives of a fixture.
+fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &str)]) -> Result<Vec<Module>, Failed> {
+    let wanted = wanted(directives);
     with_module(tools, path, |passes| {
         let (module, request) = lowered(passes, &wanted)?;
         modes.iter().map(|(mode, _)| differentiate(&module, &request, *mode)).collect()
