@@ -268,6 +268,8 @@ fn additions_to_shared_memory_meet_between_the_same_barriers_only() {
         "{shared} for k: int = 5; k >= 0; k -= 1 {{ d_t[(j + (1u << k))] += 1.0f; barrier block; d_t[j] += 1.0f; }}"
     );
     assert_eq!(kernel(&both), "aa");
+    let step = "d_t[(j + (1u << k))] += 1.0f;";
+    assert_eq!(kernel(&format!("{shared} for k: int = 5; k >= 0; k -= 1 {{ {step} barrier block; {step} }}")), "aa");
 }
 
 #[test]
@@ -318,6 +320,9 @@ fn calls_may_add_too() {
     let decide = |body: &str| decide(&parse(&format!("{callee} kernel k({PARAMS}) {{ {ID} {body} }}")));
     assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; call f(d_y, x);"), "p");
     assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; call f(d_x, x);"), "a");
+    // So do atomics of the program.
+    assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; atomic add(d_y[0], 1.0f);"), "p");
+    assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; atomic add(d_x[0], 1.0f);"), "a");
 }
 
 #[test]
@@ -333,6 +338,13 @@ fn const_is_no_promise_of_a_function() {
     let guarded = |between| format!("if (i < total) {{ y[i] = x[i]; }} {between} if (i < total) {{ d_x[i] += 1.0f; }}");
     assert_eq!(decide(&guarded("")), "p");
     assert_eq!(decide(&guarded("call h();")), "a");
+}
+
+#[test]
+fn a_variable_whose_const_is_cast_away_may_change() {
+    let index = |store: &str| kernel(&format!("let k: int = i; {store} y[i] = x[i]; d_x[k] += 1.0f;"));
+    assert_eq!(index("let p: const int* = &const k; let o: int = *p;"), "p");
+    assert_eq!(index("let p: const int* = &const k; *(p as int*) = (i / 2);"), "a");
 }
 
 #[test]
@@ -391,15 +403,14 @@ fn counters_of_loops_that_threads_run_unevenly_are_not_one_number() {
 
 #[test]
 fn dynamic_shared_memory_of_two_names_is_one() {
-    let dynamic = |second: &str| {
+    let dynamic = |body: &str| {
         kernel(&format!(
-            "let dynamic t: float[0]; let dynamic u: {second}[0]; let j: unsigned int = threadIdx.x; t[j] = x[i];
-             t[j] += 1.0f; u[j] += 1.0{};",
-            if second == "float" { "f" } else { "" }
+            "let dynamic t: float[0]; let dynamic d_t: float[0]; let j: unsigned int = threadIdx.x; {body}"
         ))
     };
-    assert_eq!(dynamic("float"), "aa");
-    assert_eq!(dynamic("double"), "aa");
+    assert_eq!(dynamic("t[j] = x[i]; d_t[j] += 1.0f;"), "p");
+    let other = "let dynamic u: float[0]; u[(j + 1u)] += 1.0f;";
+    assert_eq!(dynamic(&format!("t[j] = x[i]; d_t[j] += 1.0f; {other}")), "aa");
 }
 
 #[test]
@@ -458,6 +469,7 @@ fn stores_of_whole_blocks_are_found() {
 #[test]
 fn what_contradicts_the_premise_proves_nothing() {
     assert_eq!(kernel("y[0] = 1.0f; d_x[n] += 1.0f;"), "a");
+    assert_eq!(kernel("y[0] = x[0]; d_x[n] += 1.0f;"), "a");
     assert_eq!(kernel("if (i == 0) { y[0] = x[0]; d_x[n] += 1.0f; }"), "p");
     // A block of one thread, as far as can be known.
     assert_eq!(decide(&parse(&format!("kernel k({PARAMS}) {{ y[0] = x[0]; d_x[n] += 1.0f; }}"))), "p");

@@ -190,6 +190,8 @@ mod tests {
         assert_eq!(voted("", &vote), [all, all]);
         assert_eq!(voted(" = (t as int)", &format!("if (n > 3) {{ {vote} }}")), [all, all, "_lanes"]);
         // A block that may have rows that are no whole warps.
+        let row = "let row: unsigned int = threadIdx.y; x[row] = 1.0f;";
+        assert_eq!(masks(&format!("{row} barrier block; if (t < 64u) {{ SHUFFLE }}")), [all, "_lanes"]);
         assert_eq!(masks("barrier block; if ((t < 64u) && (threadIdx.y == 0u)) { SHUFFLE }"), [all, "_lanes"]);
     }
 }
