@@ -67,9 +67,19 @@ impl Activity {
 
     /// Whether a value depends on the named parameters at all.
     pub fn is_varied_value(&self, objects: &Objects<'_>, value: &Expr) -> bool {
+        self.is_varied_value_but_for(objects, value, &|_| false)
+    }
+
+    /// The same, where some objects hold what does not depend on them.
+    pub fn is_varied_value_but_for(
+        &self,
+        objects: &Objects<'_>,
+        value: &Expr,
+        is_constant: &dyn Fn(&Object) -> bool,
+    ) -> bool {
         let mut loads = BTreeSet::new();
         differentiable_loads(objects, value, &mut loads);
-        loads.iter().any(|object| self.is_varied(object))
+        loads.iter().any(|object| self.is_varied(object) && !is_constant(object))
     }
 
     /// Whether an object depends on the named parameters, or what they lead to depends on it.

@@ -157,7 +157,19 @@ pub fn is_pure(module: &Module, function: &Function, is_pure_callee: &dyn Fn(Fun
         | StmtKind::Launch(_)
         | StmtKind::Runtime { .. }
         | StmtKind::Opaque { .. } => is_quiet = false,
-        _ => {}
+        // What these write is looked at above.
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. } => {}
     });
     writes_own && is_quiet
 }
@@ -195,5 +207,19 @@ mod tests {
         let locals: Vec<_> =
             written.iter().filter_map(Object::as_local).map(|local| kernel.local_name(local)).collect();
         assert_eq!((locals, written.len()), (vec!["c"], 2));
+    }
+
+    #[test]
+    fn a_record_of_two_choices_leads_to_what_both_do() {
+        let module = text::parse(
+            "record S { p: float* }
+             device set(s: S) { *s.p = 1.0f; }
+             kernel k(a: S, b: S, n: int) { call set(((n > 3) ? a : b)); }
+             rule set: constant;",
+        )
+        .expect("the text is well-formed");
+        let kernel = &module.functions[module.function("k").expect("a function")];
+        let written = written(&objects(&module, kernel), &kernel.body);
+        assert_eq!(written.len(), 2);
     }
 }

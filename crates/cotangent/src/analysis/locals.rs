@@ -79,10 +79,11 @@ pub fn locals(function: &Function) -> Locals<'_> {
             }
         }
     });
+    let is_const_kept = keeps_const(function);
     let _ = walk::visit_block(&function.body, &mut |node| {
         if let Node::Expr(Expr { kind: ExprKind::AddressOf(place), ty, .. }) = node
             && let Some(local) = variable(place)
-            && !is_read_only(ty)
+            && !(is_read_only(ty) && is_const_kept)
         {
             locals[local].is_exposed = true;
         }
@@ -126,6 +127,17 @@ pub fn variable(place: &Place) -> Option<LocalId> {
         PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => variable(base),
         PlaceKind::Global(_) | PlaceKind::Element(..) => None,
     }
+}
+
+/// Whether nothing is stored through pointers to `const`: no `const` is cast away.
+fn keeps_const(function: &Function) -> bool {
+    let mut is_kept = true;
+    walk::each_expr(&function.body, &mut |expr| {
+        if let ExprKind::Cast(operand) = &expr.kind {
+            is_kept &= !is_read_only(&operand.ty) || is_read_only(&expr.ty);
+        }
+    });
+    is_kept
 }
 
 fn is_read_only(ty: &Type) -> bool {

@@ -69,8 +69,27 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
             }
             StmtKind::Call { into: Some(place), .. } => objects.forget(place),
             StmtKind::Runtime { call, into: Some(place), .. } if is_new_memory(call) => objects.allocate(place),
-            StmtKind::Runtime { into: Some(place), .. } => objects.forget(place),
-            _ => {}
+            StmtKind::Runtime { into: Some(place), .. }
+            | StmtKind::Atomic { into: Some(place), .. }
+            | StmtKind::Collective { into: Some(place), .. }
+            | StmtKind::Opaque { into: Some(place), .. }
+            | StmtKind::Pop { into: place, .. } => objects.forget(place),
+            StmtKind::Declare { init: None, .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { into: None, .. }
+            | StmtKind::If { .. }
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { into: None, .. }
+            | StmtKind::Collective { into: None, .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { into: None, .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Opaque { into: None, .. } => {}
         });
         if objects.points_to.values().map(BTreeSet::len).sum::<usize>() == before {
             return objects;
@@ -164,10 +183,18 @@ impl<'a> Objects<'a> {
                     }
                 }
             }
-            (Type::Record(_), ExprKind::Construct(operands)) => {
+            (Type::Record(_) | Type::Array(..), ExprKind::Construct(operands)) => {
                 return operands.iter().flat_map(|operand| self.reachable(operand)).collect();
             }
-            _ => {}
+            (Type::Record(_), ExprKind::Select(_, then, otherwise)) => {
+                return self.reachable(then).into_iter().chain(self.reachable(otherwise)).collect();
+            }
+            (Type::Record(_) | Type::Array(..), _) => {
+                if !self.pointer_leaves(&value.ty).is_empty() {
+                    found.insert(Object::unknown());
+                }
+            }
+            (Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_), _) => {}
         }
         while let Some((object, ty)) = open.pop() {
             if !found.insert(object.clone()) {
@@ -252,7 +279,18 @@ impl<'a> Objects<'a> {
                     }
                 }
                 ExprKind::Load(source) => self.copy_pointers(place, source),
-                _ => self.forget(place),
+                ExprKind::Bool(_)
+                | ExprKind::Int(_)
+                | ExprKind::Float(_)
+                | ExprKind::Null
+                | ExprKind::AddressOf(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Select(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Math(..)
+                | ExprKind::Builtin(_)
+                | ExprKind::SizeOf(_) => self.forget(place),
             },
             Type::Array(..) => {
                 if let ExprKind::Construct(operands) = &value.kind {

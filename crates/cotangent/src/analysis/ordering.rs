@@ -90,18 +90,44 @@ pub fn is_barrier(stmt: &Stmt) -> bool {
 
 /// Whether threads of a block may wait for each other in a statement, or in what it calls.
 pub fn may_meet(module: &Module, stmt: &Stmt) -> bool {
+    may_meet_at(module, stmt, BarrierKind::is_meeting)
+}
+
+/// The same, all threads of the block and not only those of a warp.
+pub fn may_meet_in_block(module: &Module, stmt: &Stmt) -> bool {
+    may_meet_at(module, stmt, BarrierKind::is_of_block)
+}
+
+fn may_meet_at(module: &Module, stmt: &Stmt, is_meant: fn(BarrierKind) -> bool) -> bool {
     match &stmt.kind {
-        StmtKind::Barrier { kind, .. } => kind.is_meeting(),
+        StmtKind::Barrier { kind, .. } => is_meant(*kind),
         StmtKind::Call { function, .. } => {
             let mut is_found = false;
             for callee in called(module, *function).into_iter().chain([*function]) {
                 walk::each_stmt(&module.functions[callee].body, &mut |stmt| {
-                    is_found |= matches!(stmt.kind, StmtKind::Barrier { kind, .. } if kind.is_meeting());
+                    is_found |= matches!(stmt.kind, StmtKind::Barrier { kind, .. } if is_meant(kind));
                 });
             }
             is_found
         }
-        _ => false,
+        // What stands inside is asked for itself; exchanges of a warp have masks.
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => false,
     }
 }
 

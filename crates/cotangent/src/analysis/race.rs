@@ -15,7 +15,7 @@ use super::region::Frame;
 use super::root::{Root, Roots};
 use super::site::{Site, Sites, sites};
 use super::threads::{Threads, is_injective};
-use crate::ir::{FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type, walk};
+use crate::ir::{FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, walk};
 
 /// An adjoint parameter of a derivative, and whose adjoint it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -244,7 +244,7 @@ fn written(roots: &Roots<'_>, body: &[Stmt]) -> Vec<Root> {
     let mut written = BTreeSet::new();
     walk::each_stmt(body, &mut |stmt| {
         stored_places(stmt).into_iter().for_each(|place| written.extend(roots.place(place)));
-        add_arguments(roots, stmt, &mut written);
+        written.extend(roots.written_by_call(stmt));
     });
     written.into_iter().collect()
 }
@@ -256,25 +256,7 @@ fn given_away(values: &Values<'_>) -> BTreeSet<Root> {
         if let StmtKind::Atomic { place, .. } = &stmt.kind {
             given.extend(values.roots.place(place));
         }
-        add_arguments(values.roots, stmt, &mut given);
+        given.extend(values.roots.written_by_call(stmt));
     });
     given
-}
-
-/// Adds what a called function may write. Through pointers that it finds in memory, that may be anything.
-fn add_arguments(roots: &Roots<'_>, stmt: &Stmt, found: &mut BTreeSet<Root>) {
-    let StmtKind::Call { args, .. } = &stmt.kind else { return };
-    for arg in args {
-        if let Type::Pointer(pointer) = &arg.ty {
-            let has_pointers = roots.may_hold_pointer(&pointer.pointee);
-            if !pointer.is_const {
-                found.extend(roots.pointer(arg));
-            }
-            if has_pointers {
-                found.insert(Root::Unknown);
-            }
-        } else if roots.may_hold_pointer(&arg.ty) {
-            found.insert(Root::Unknown);
-        }
-    }
 }

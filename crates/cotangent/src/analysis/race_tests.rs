@@ -268,6 +268,8 @@ fn additions_to_shared_memory_meet_between_the_same_barriers_only() {
         "{shared} for k: int = 5; k >= 0; k -= 1 {{ d_t[(j + (1u << k))] += 1.0f; barrier block; d_t[j] += 1.0f; }}"
     );
     assert_eq!(kernel(&both), "aa");
+    let step = "d_t[(j + (1u << k))] += 1.0f;";
+    assert_eq!(kernel(&format!("{shared} for k: int = 5; k >= 0; k -= 1 {{ {step} barrier block; {step} }}")), "aa");
 }
 
 #[test]
@@ -318,6 +320,97 @@ fn calls_may_add_too() {
     let decide = |body: &str| decide(&parse(&format!("{callee} kernel k({PARAMS}) {{ {ID} {body} }}")));
     assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; call f(d_y, x);"), "p");
     assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; call f(d_x, x);"), "a");
+    // So do atomics of the program.
+    assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; atomic add(d_y[0], 1.0f);"), "p");
+    assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; atomic add(d_x[0], 1.0f);"), "a");
+}
+
+#[test]
+fn const_is_no_promise_of_a_function() {
+    let callees = "device total: int;
+        device f(p: const float*) { *(p as float*) = 1.0f; }
+        device g(p: const float*) -> float { return *p; }
+        device h() { total = 3; }";
+    let decide = |body: &str| decide(&parse(&format!("{callees} kernel k({PARAMS}) {{ {ID} {body} }}")));
+    assert_eq!(decide("y[i] = x[i]; d_x[i] += 1.0f; call f((d_x as const float*));"), "a");
+    assert_eq!(decide("y[i] = x[i]; let t: float; t = call g((d_x as const float*)); d_x[i] += 1.0f;"), "p");
+    // A variable that it changes is not what it was.
+    let guarded = |between| format!("if (i < total) {{ y[i] = x[i]; }} {between} if (i < total) {{ d_x[i] += 1.0f; }}");
+    assert_eq!(decide(&guarded("")), "p");
+    assert_eq!(decide(&guarded("call h();")), "a");
+}
+
+#[test]
+fn a_variable_whose_const_is_cast_away_may_change() {
+    let index = |store: &str| kernel(&format!("let k: int = i; {store} y[i] = x[i]; d_x[k] += 1.0f;"));
+    assert_eq!(index("let p: const int* = &const k; let o: int = *p;"), "p");
+    assert_eq!(index("let p: const int* = &const k; *(p as int*) = (i / 2);"), "a");
+}
+
+#[test]
+fn a_constant_now_and_an_active_value_later() {
+    // Many threads may store the constant.
+    let later = "t = x[i]; d_x[(i / 2)] += t;";
+    assert_eq!(kernel(&format!("let t: float = 1.0f; y[(i / 2)] = t; {later}")), "a");
+    assert_eq!(kernel(&format!("let t: float = x[0]; y[(i / 2)] = t; {later}")), "p");
+    assert_eq!(kernel(&format!("let t: float = x[0]; t = 1.0f; y[(i / 2)] = t; {later}")), "a");
+    // Nor does it tell anything that the adjoint is taken.
+    let taken = "let r: float = d_y[(i / 2)]; d_y[(i / 2)] = 0.0f;";
+    assert_eq!(kernel(&format!("let t: float = 1.0f; y[(i / 2)] = t; {later} {taken}")), "a");
+    assert_eq!(kernel(&format!("let t: float = x[0]; {later} {taken}")), "p");
+    // What a loop or a branch may have made of it.
+    let store = "y[i] = t; d_x[i] += 1.0f;";
+    assert_eq!(
+        kernel(&format!("let t: float = 0.0f; for j: int = 0; j < n; j += 1 {{ t = (t + x[j]); }} {store}")),
+        "p"
+    );
+    assert_eq!(kernel(&format!("let t: float = 0.0f; if (i < n) {{ t = x[i]; }} else {{ t = 2.0f; }} {store}")), "p");
+    let loops =
+        "let t: float = 1.0f; for j: int = i; j < n; j += m { y[(j / 2)] = t; t = x[j]; d_x[(j / 2)] += 1.0f; }";
+    assert_eq!(kernel(loops), "p");
+}
+
+#[test]
+fn what_orders_threads_otherwise_hides_who_owns() {
+    let other = |body: &str| {
+        decide(&parse(&format!("kernel k({PARAMS}, count: int*, v: volatile float*) {{ {ID} let old: int; {body} }}")))
+    };
+    assert_eq!(other("y[i] = x[i]; atomic add(*count, 1); d_x[i] += 1.0f;"), "p");
+    assert_eq!(other("y[i] = x[i]; old = atomic add(*count, 1); d_x[i] += 1.0f;"), "a");
+    assert_eq!(other("y[i] = x[i]; let t: float = v[i]; d_x[i] += 1.0f;"), "a");
+    // So does a function that is called.
+    let called = |callee: &str| {
+        decide(&parse(&format!("{callee} kernel k({PARAMS}) {{ {ID} y[i] = x[i]; call f(); d_x[i] += 1.0f; }}")))
+    };
+    assert_eq!(called("device f() { let t: int = 0; t = 1; }"), "p");
+    assert_eq!(called("device f() { barrier block; }"), "a");
+}
+
+#[test]
+fn counters_of_loops_that_threads_run_unevenly_are_not_one_number() {
+    let shared =
+        "let shared t: float[256]; let shared d_t: float[256]; let j: unsigned int = threadIdx.x; t[j] = x[i];";
+    let tree = |head: &str| format!("{shared} for k: int = {head} {{ barrier block; d_t[(j + (1u << k))] += 1.0f; }}");
+    assert_eq!(kernel(&tree("5; k >= 0; k -= 1")), "p");
+    assert_eq!(kernel(&tree("n; k >= 0; k -= 1")), "p");
+    // They begin with different numbers, and meet; or go on by different ones.
+    assert_eq!(kernel(&tree("(j as int); k >= (i - 4); k -= 1")), "a");
+    assert_eq!(kernel(&tree("0; k < n; k += (1 + (j as int))")), "a");
+    // The barrier is not in every iteration.
+    let some = "for k: int = 5; k >= 0; k -= 1 { if (n < k) { barrier block; } d_t[(j + (1u << k))] += 1.0f; }";
+    assert_eq!(kernel(&format!("{shared} {some}")), "a");
+}
+
+#[test]
+fn dynamic_shared_memory_of_two_names_is_one() {
+    let dynamic = |body: &str| {
+        kernel(&format!(
+            "let dynamic t: float[0]; let dynamic d_t: float[0]; let j: unsigned int = threadIdx.x; {body}"
+        ))
+    };
+    assert_eq!(dynamic("t[j] = x[i]; d_t[j] += 1.0f;"), "p");
+    let other = "let dynamic u: float[0]; u[(j + 1u)] += 1.0f;";
+    assert_eq!(dynamic(&format!("t[j] = x[i]; d_t[j] += 1.0f; {other}")), "aa");
 }
 
 #[test]
@@ -376,6 +469,7 @@ fn stores_of_whole_blocks_are_found() {
 #[test]
 fn what_contradicts_the_premise_proves_nothing() {
     assert_eq!(kernel("y[0] = 1.0f; d_x[n] += 1.0f;"), "a");
+    assert_eq!(kernel("y[0] = x[0]; d_x[n] += 1.0f;"), "a");
     assert_eq!(kernel("if (i == 0) { y[0] = x[0]; d_x[n] += 1.0f; }"), "p");
     // A block of one thread, as far as can be known.
     assert_eq!(decide(&parse(&format!("kernel k({PARAMS}) {{ y[0] = x[0]; d_x[n] += 1.0f; }}"))), "p");

@@ -4,11 +4,14 @@
 //! was loaded from memory points behind the parameter through which that memory was reached, as long as the function
 //! stores no pointers to memory; otherwise it may point anywhere.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
+use super::effects::{Effects, effects};
 use super::locals::{Locals, stored_places};
+use super::objects::{Base, Object};
 use crate::ir::{
-    BinaryOp, Expr, ExprKind, Function, GlobalId, LocalId, Module, Place, PlaceKind, StmtKind, Storage, Type, walk,
+    BinaryOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind,
+    Storage, Type, walk,
 };
 
 /// The memory that a place lies in.
@@ -37,6 +40,8 @@ pub struct Roots<'f> {
     locals: &'f Locals<'f>,
     /// Some statement stores a pointer, or a record that may hold one, to memory.
     stores_pointers: bool,
+    /// What the functions that are called write.
+    effects: HashMap<FunctionId, Effects>,
     /// Variables that point to shared memory of their own, whatever they are computed from.
     pub(super) apart: Vec<LocalId>,
 }
@@ -45,24 +50,47 @@ impl<'f> Roots<'f> {
     /// Looks at a function once.
     pub fn new(module: &'f Module, function: &'f Function, locals: &'f Locals<'f>) -> Roots<'f> {
         let mut stores_pointers = false;
+        let mut known = HashMap::new();
         walk::each_stmt(&function.body, &mut |stmt| {
             let is_memory = |place: &&Place| !matches!(place.kind, PlaceKind::Local(_));
             let mut stored = stored_places(stmt).into_iter().filter(is_memory);
             stores_pointers |= stored.any(|place| may_hold_pointer(module, &place.ty));
-            if let StmtKind::Call { args, .. } = &stmt.kind {
-                stores_pointers |= args.iter().any(|arg| {
-                    let is_read_only = matches!(&arg.ty, Type::Pointer(pointer) if pointer.is_const);
+            if let StmtKind::Call { function, args, .. } = &stmt.kind {
+                let effects = known.entry(*function).or_insert_with(|| effects(module, *function));
+                stores_pointers |= effects.others.iter().any(|object| object.base == Base::Unknown);
+                stores_pointers |= args.iter().enumerate().any(|(position, arg)| {
                     let held = arg.ty.pointee().unwrap_or(&arg.ty);
-                    !is_read_only && may_hold_pointer(module, held)
+                    may_write(effects, position, &arg.ty) && may_hold_pointer(module, held)
                 });
             }
         });
-        Roots { module, function, locals, stores_pointers, apart: Vec::new() }
+        Roots { module, function, locals, stores_pointers, effects: known, apart: Vec::new() }
     }
 
     /// Whether a value of this type may be a pointer or hold one.
     pub fn may_hold_pointer(&self, ty: &Type) -> bool {
         may_hold_pointer(self.module, ty)
+    }
+
+    /// The memory that a called function may write. Through pointers that it finds in memory, that may be anything.
+    pub fn written_by_call(&self, stmt: &Stmt) -> BTreeSet<Root> {
+        let mut found = BTreeSet::new();
+        let StmtKind::Call { function, args, .. } = &stmt.kind else { return found };
+        let effects = &self.effects[function];
+        for (position, arg) in args.iter().enumerate() {
+            let held = arg.ty.pointee().unwrap_or(&arg.ty);
+            if arg.ty.is_pointer() && may_write(effects, position, &arg.ty) {
+                found.extend(self.pointer(arg));
+            }
+            if self.may_hold_pointer(held) {
+                found.insert(Root::Unknown);
+            }
+        }
+        found.extend(effects.others.iter().map(|object| match object {
+            Object { base: Base::Global(global), path } if path.is_empty() => Root::Global(*global),
+            Object { base: Base::Global(_) | Base::Local(_) | Base::Unknown, .. } => Root::Unknown,
+        }));
+        found
     }
 
     /// The roots of a place: it lies in one of them.
@@ -164,6 +192,13 @@ impl<'f> Roots<'f> {
             });
         }
     }
+}
+
+/// Whether a function may write what an argument leads to. That a parameter points to `const` is no promise: C++ lets a
+/// function cast it away. Its body tells, and the type too, for a function whose body is not written yet.
+fn may_write(effects: &Effects, position: usize, ty: &Type) -> bool {
+    let is_read_only = matches!(ty, Type::Pointer(pointer) if pointer.is_const);
+    !is_read_only || effects.params.contains(&position)
 }
 
 fn may_hold_pointer(module: &Module, ty: &Type) -> bool {

@@ -33,7 +33,25 @@ impl<'a> Uniform<'a> {
         walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
             StmtKind::Declare { local, init: Some(init) } => values.entry(*local).or_default().push(init),
             StmtKind::For(head) => values.entry(head.counter).or_default().extend([&head.from, &head.by]),
-            _ => {}
+            // What these give to variables is in `changed`.
+            StmtKind::Declare { init: None, .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => {}
         });
         let changed = walk::assigned_locals(&function.body);
         let is_kernel = function.space == Space::Kernel;
@@ -48,18 +66,61 @@ impl<'a> Uniform<'a> {
     /// Whether an expression has the same value in all threads of a block that evaluate it, in the same iterations of the
     /// loops around it.
     pub fn is_same(&self, expr: &Expr) -> bool {
-        walk::visit_expr(expr, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Builtin(Builtin::ThreadIdx(_)), .. }) => ControlFlow::Break(()),
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => match place.kind {
-                PlaceKind::Local(local) if self.is_same_variable(local) => ControlFlow::Continue(()),
-                _ => ControlFlow::Break(()),
-            },
-            _ => ControlFlow::Continue(()),
+        walk::visit_expr(expr, &mut |node| {
+            let is_same = match node {
+                Node::Expr(expr) => match &expr.kind {
+                    ExprKind::Builtin(builtin) => match builtin {
+                        Builtin::ThreadIdx(_) => false,
+                        Builtin::BlockIdx(_)
+                        | Builtin::BlockDim(_)
+                        | Builtin::GridDim(_)
+                        | Builtin::WarpSize
+                        | Builtin::DynamicSharedBytes => true,
+                    },
+                    ExprKind::Load(place) => match place.kind {
+                        PlaceKind::Local(local) => self.is_same_variable(local),
+                        PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => {
+                            false
+                        }
+                    },
+                    // A function of nothing may be one of the thread, and so are addresses of its variables.
+                    ExprKind::Math(_, operands) => !operands.is_empty(),
+                    ExprKind::AddressOf(_) => false,
+                    ExprKind::Bool(_)
+                    | ExprKind::Int(_)
+                    | ExprKind::Float(_)
+                    | ExprKind::Null
+                    | ExprKind::Unary(..)
+                    | ExprKind::Binary(..)
+                    | ExprKind::Select(..)
+                    | ExprKind::Cast(_)
+                    | ExprKind::SizeOf(_)
+                    | ExprKind::Construct(_) => true,
+                },
+                Node::Place(_) | Node::Stmt(_) => true,
+            };
+            if is_same { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })
         .is_continue()
     }
 
-    /// The same for the threads of a warp.
+    /// Whether an expression asks which thread of its block it is, itself or by a variable with one value.
+    pub fn is_of_thread(&self, expr: &Expr) -> bool {
+        walk::visit_expr(expr, &mut |node| {
+            let is_of_thread = match node {
+                Node::Expr(Expr { kind: ExprKind::Builtin(Builtin::ThreadIdx(_)), .. }) => true,
+                Node::Expr(Expr { kind: ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }), .. }) => {
+                    let values = self.values.get(local).filter(|_| !self.changed.contains(local));
+                    values.is_some_and(|values| values.iter().any(|value| self.is_of_thread(value)))
+                }
+                Node::Expr(_) | Node::Place(_) | Node::Stmt(_) => false,
+            };
+            if is_of_thread { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .is_break()
+    }
+
+    /// Whether an expression has the same value in all threads of a warp that evaluate it.
     pub fn is_same_in_warp(&self, expr: &Expr) -> bool {
         if self.is_same(expr) {
             return true;
@@ -143,7 +204,10 @@ fn voted(function: &Function) -> HashSet<LocalId> {
     let mut writes: HashMap<LocalId, usize> = HashMap::new();
     let mut found = HashSet::new();
     walk::each_stmt(&function.body, &mut |stmt| {
-        for local in walk::written_places(stmt).into_iter().filter_map(walk::own_variable) {
+        let stored = walk::written_places(stmt).into_iter().filter_map(walk::own_variable);
+        // A vote that only some launches or iterations hold leaves what the variable began with.
+        let begun = if let StmtKind::Declare { local, init: Some(_) } = &stmt.kind { Some(*local) } else { None };
+        for local in stored.chain(begun) {
             *writes.entry(local).or_default() += 1;
         }
         if let StmtKind::Collective {
@@ -157,6 +221,13 @@ fn voted(function: &Function) -> HashSet<LocalId> {
             found.insert(*local);
         }
     });
-    found.retain(|local| writes.get(local) == Some(&1));
+    walk::each_expr(&function.body, &mut |expr| {
+        if let ExprKind::AddressOf(place) = &expr.kind
+            && let Some(local) = walk::own_variable(place)
+        {
+            *writes.entry(local).or_default() += 1;
+        }
+    });
+    found.retain(|local| writes.get(local) == Some(&1) && !function.params.contains(local));
     found
 }

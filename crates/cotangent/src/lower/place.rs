@@ -3,6 +3,7 @@
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::{Binding, Body};
+use super::types::refuse_volatile;
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::{BinaryOp, Expr, ExprKind, Global, GlobalId, GlobalStorage, Place, PlaceKind, StmtKind, Storage, Type};
@@ -163,6 +164,7 @@ impl<'a> Body<'_, 'a> {
 
     /// A `__shared__` variable declared outside functions: each function that uses it declares it.
     fn shared_outside(&mut self, variable: &'a Node) -> Lowered<Place> {
+        refuse_volatile(variable)?;
         let ty = self.context.node_type(self.pass, variable)?;
         let is_dynamic = variable.data.storage_class.as_deref() == Some("extern");
         if !is_dynamic {
@@ -208,6 +210,10 @@ impl<'a> Body<'_, 'a> {
         } else {
             GlobalStorage::Host
         };
+        match storage {
+            GlobalStorage::Device | GlobalStorage::Managed => refuse_volatile(variable)?,
+            GlobalStorage::Constant | GlobalStorage::Constexpr | GlobalStorage::Host => {}
+        }
         if !self.context.open_globals.insert((self.pass, id)) {
             return broken(node.span, "a variable whose value depends on itself");
         }

@@ -2,6 +2,7 @@
 
 use super::context::{Lowered, problem, problem_with_help};
 use super::function::{Binding, Body};
+use super::types::refuse_volatile;
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
 use crate::ir::{Expr, ExprKind, StmtKind, Storage, Type};
@@ -128,6 +129,7 @@ impl<'a> Body<'_, 'a> {
         }
         let ty = self.context.node_type(self.pass, node)?;
         if node.has(Kind::CUDASharedAttr) {
+            refuse_volatile(node)?;
             let is_dynamic = node.data.storage_class.as_deref() == Some("extern");
             let storage = if is_dynamic { Storage::DynamicShared } else { Storage::Shared };
             let local = self.new_local(node.name(), ty, storage, node.span);

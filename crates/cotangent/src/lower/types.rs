@@ -320,6 +320,7 @@ impl<'a> Context<'a> {
                     "use a whole integer and shifts",
                 );
             }
+            refuse_volatile(field)?;
             let mut ty = self.node_type(pass, field)?;
             if let Type::Pointer(pointer) = &mut ty {
                 // A record is plain data: a reference member is a pointer in it.
@@ -329,6 +330,22 @@ impl<'a> Context<'a> {
         }
         Ok(fields)
     }
+}
+
+/// Refuses what threads share and is itself `volatile`: variables of the IR are not, so the order that it keeps would be
+/// lost. Pointers to `volatile` are kept.
+pub(super) fn refuse_volatile(node: &Node) -> Lowered<()> {
+    if !parse(node.ty()).is_some_and(|spelled| spelled.is_volatile()) {
+        return Ok(());
+    }
+    problem_with_help(
+        diagnostic::UNSUPPORTED_DECLARATION,
+        node.span,
+        format!("`{}` is `volatile` and shared by threads, which is not supported", node.name()),
+        "declared here",
+        "declare it without `volatile`, and meet with `__syncwarp()` or `__syncthreads()` before others read what was \
+         stored; or access it through a pointer to `volatile`",
+    )
 }
 
 /// Whether a parameter, field or result is of an enumeration, which is an integer in the IR.

@@ -163,7 +163,15 @@ impl Ctx<'_> {
                         !inside.contains(local) && (is_memory || self.uses[*local].is_constant())
                     })
                 }
-                Node::Expr(Expr { kind: ExprKind::Load(loaded), .. }) => matches!(loaded.kind, PlaceKind::Local(_)),
+                // What lies in shared memory may change, by this thread or another.
+                Node::Expr(Expr { kind: ExprKind::Load(loaded), .. }) => match loaded.kind {
+                    PlaceKind::Local(local) => {
+                        self.original.locals.get(local).is_some_and(|entry| entry.storage == Storage::Private)
+                    }
+                    PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => {
+                        false
+                    }
+                },
                 Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => true,
             };
             if is_fixed { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -247,6 +255,29 @@ mod tests {
                   }
                   if (_sum != 0.0f) {
                     atomic add(*w, _sum);
+                  }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_place_that_shared_memory_tells_may_move() {
+        privatized(
+            "let shared s: int; let shared sums: float[4];
+             for i: int = 0; i < n; i += 1 { s = i; atomic add(w[s], x[i]); atomic add(sums[0], x[i]); }",
+            expect![[r#"
+                kernel k(w: float*, x: float*, n: int) {
+                  let shared s: int;
+                  let shared sums: float[4];
+                  let _sum#6: float = 0.0f;
+                  for i: int = 0; i < n; i += 1 {
+                    s = i;
+                    atomic add(w[s], x[i]);
+                    _sum = (_sum + x[i]);
+                  }
+                  if (_sum != 0.0f) {
+                    atomic add(sums[0], _sum);
                   }
                 }
             "#]],

@@ -342,16 +342,21 @@ fn substitute_node(node: NodeMut<'_>, values: &HashMap<LocalId, Expr>) -> Contro
     ControlFlow::Continue(())
 }
 
-/// `*&place` is `place`, and `(&array[i])[j]` is `array[i + j]`.
+/// `*&place` is `place`, and `(&array[i])[j]` is `array[i + j]`. Not through a pointer to `volatile`: the place would no
+/// longer say so, and with it would go the order in which threads see it.
 pub(in crate::transform) fn collapse(place: &mut Place) {
     let PlaceKind::Element(pointer, index) = &mut place.kind else { return };
     if let ExprKind::Cast(operand) = &pointer.kind
         && operand.ty.pointee().is_some_and(|pointee| *pointee == place.ty)
     {
-        **pointer = (**operand).clone();
+        if let ExprKind::AddressOf(_) = operand.kind {
+            **pointer = Expr { ty: pointer.ty.clone(), ..(**operand).clone() };
+        } else if promises_no_more(&operand.ty, &pointer.ty) {
+            **pointer = (**operand).clone();
+        }
     }
     let ExprKind::AddressOf(target) = &pointer.kind else { return };
-    if target.ty != place.ty {
+    if target.ty != place.ty || matches!(&pointer.ty, Type::Pointer(pointer) if pointer.is_volatile) {
         return;
     }
     if index.is_zero() {
@@ -371,4 +376,10 @@ pub(in crate::transform) fn collapse(place: &mut Place) {
         }
     };
     *place = (**array).clone().index(sum).at(place.span);
+}
+
+/// Whether all that may be done through a pointer of the one type may be done through one of the other, in the same order.
+fn promises_no_more(ty: &Type, other: &Type) -> bool {
+    let (Type::Pointer(ty), Type::Pointer(other)) = (ty, other) else { return false };
+    ty.is_volatile == other.is_volatile && (!ty.is_const || other.is_const)
 }

@@ -182,7 +182,16 @@ mod tests {
         assert_eq!(masks("barrier block; if (t < 64u) { SHUFFLE }"), [all]);
         assert_eq!(masks("barrier block; let w: unsigned int = (t / 32u); if (w == 0u) { SHUFFLE }"), [all]);
         assert_eq!(masks("barrier block; if (n > 3) { SHUFFLE }"), [all]);
+        // All threads of a warp hold what they voted for, unless some launches do not vote.
+        let vote = format!("v_1 = collective any[{all}](1);");
+        let voted = |begin: &str, vote: &str| {
+            masks(&format!("let v_1: int{begin}; {vote} barrier block; if (v_1 < 16) {{ SHUFFLE }}"))
+        };
+        assert_eq!(voted("", &vote), [all, all]);
+        assert_eq!(voted(" = (t as int)", &format!("if (n > 3) {{ {vote} }}")), [all, all, "_lanes"]);
         // A block that may have rows that are no whole warps.
+        let row = "let row: unsigned int = threadIdx.y; x[row] = 1.0f;";
+        assert_eq!(masks(&format!("{row} barrier block; if (t < 64u) {{ SHUFFLE }}")), [all, "_lanes"]);
         assert_eq!(masks("barrier block; if ((t < 64u) && (threadIdx.y == 0u)) { SHUFFLE }"), [all, "_lanes"]);
     }
 }
