@@ -3,7 +3,7 @@
 use super::super::locals::without_spans;
 use super::function::Ctx;
 use super::host::{const_void, uncast};
-use crate::analysis::{Base, Object, Step};
+use crate::analysis::{self, Base, Object, Step};
 use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind, Type};
 use crate::rules::{RuntimeClass, SNAPSHOT, runtime_class};
@@ -64,18 +64,39 @@ impl Ctx<'_> {
 
     /// Whether pointers to these arrays only ever take the values of each other: all point to a beginning.
     pub(super) fn is_never_moved(&self, targets: &std::collections::BTreeSet<Object>) -> bool {
+        let leads_there = |value: &Expr| self.objects.reachable(value).iter().any(|object| targets.contains(object));
         let mut is_moved = false;
         walk::each_stmt(&self.primal.body, &mut |stmt| {
-            let (place, value) = match &stmt.kind {
-                StmtKind::Declare { local, init: Some(init) } => {
-                    (Place::local(*local, self.primal.locals[*local].ty.clone()), init)
+            is_moved |= match &stmt.kind {
+                StmtKind::Declare { init: Some(init), .. } => leads_there(init) && moves(init),
+                StmtKind::Assign { place, value } => {
+                    leads_there(value) && (moves(value) || own_variable(place).is_none())
                 }
-                StmtKind::Assign { place, value } => (place.clone(), value),
-                _ => return,
+                // Their counters are integers: others are variables of `while` loops.
+                StmtKind::For(head) => head.from.ty.is_pointer(),
+                // Another pointer than those that are handed over, perhaps.
+                StmtKind::Call { into, args, .. } => {
+                    into.as_ref().is_some_and(|into| analysis::uses_memory(self.module, &into.ty))
+                        && args.iter().any(leads_there)
+                }
+                // New memory, or what leads to no memory of the function.
+                StmtKind::Runtime { .. } | StmtKind::Opaque { .. } => false,
+                // A kernel cannot reach variables of the host.
+                StmtKind::Launch(_) => false,
+                StmtKind::Declare { init: None, .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::If { .. }
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. } => false,
             };
-            let is_one =
-                place.ty.is_pointer() && self.objects.targets(value).iter().any(|object| targets.contains(object));
-            is_moved |= is_one && (variable(value).is_none() || own_variable(&place).is_none());
         });
         !is_moved
     }
@@ -99,6 +120,27 @@ impl Ctx<'_> {
 
     fn name_beside(&self, start: &str, arg: &Expr) -> String {
         variable(arg).map_or(start.to_owned(), |local| format!("{start}_{}", self.function.locals[local].name))
+    }
+}
+
+/// Whether a value holds a pointer that is not just what a variable holds.
+fn moves(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Construct(operands) => operands.iter().any(moves),
+        ExprKind::Load(_) if !value.ty.is_pointer() => false,
+        ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null => value.ty.is_pointer() && variable(value).is_none(),
     }
 }
 
