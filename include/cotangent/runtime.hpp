@@ -388,7 +388,9 @@ inline bool is_on_host(const void* memory) {
 // The reverse of a copy from what `to` is the adjoint of to what `from` is the adjoint of: adds `from` to `to`, and sets it
 // to zero.
 template <Adds adds = Adds::alone, class T>
-void add_copied(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+void add_copied(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  // A copy onto itself changes nothing.
+  if (to == from) return;
   std::size_t count = bytes / sizeof(T);
   bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
   bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
@@ -420,26 +422,40 @@ void add_copied(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, cudaStre
   std::memset(static_cast<void*>(from), 0, bytes);
 }
 
+// The reverse of a copy that the host waits for: what came after it, in whichever stream, now comes first, and must be
+// done. For copies within the device the host does not wait.
+template <Adds adds = Adds::alone, class T>
+void add_copied(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind) {
+  if (kind != cudaMemcpyDeviceToDevice) COTANGENT_CHECK(cudaDeviceSynchronize());
+  add_copied<adds>(to, from, bytes, kind, nullptr);
+}
+
 // The same of rows with a pitch in bytes each.
 template <Adds adds = Adds::alone, class T>
 void add_copied_rows(T* to, std::size_t to_pitch, T* from, std::size_t from_pitch, std::size_t width, std::size_t height,
-                     cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+                     cudaMemcpyKind kind, cudaStream_t stream) {
   for (std::size_t row = 0; row < height; ++row) {
     T* to_row = reinterpret_cast<T*>(reinterpret_cast<char*>(to) + row * to_pitch);
     T* from_row = reinterpret_cast<T*>(reinterpret_cast<char*>(from) + row * from_pitch);
     add_copied<adds>(to_row, from_row, width, kind, stream);
   }
 }
+template <Adds adds = Adds::alone, class T>
+void add_copied_rows(T* to, std::size_t to_pitch, T* from, std::size_t from_pitch, std::size_t width, std::size_t height,
+                     cudaMemcpyKind kind) {
+  if (kind != cudaMemcpyDeviceToDevice) COTANGENT_CHECK(cudaDeviceSynchronize());
+  add_copied_rows<adds>(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+}
 
 // Both where other streams may add to the same numbers at the same time.
-template <class T>
-void add_copied_at_once(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
-  add_copied<Adds::with_others>(to, from, bytes, kind, stream);
+template <class T, class... Stream>
+void add_copied_at_once(T* to, T* from, std::size_t bytes, cudaMemcpyKind kind, Stream... stream) {
+  add_copied<Adds::with_others>(to, from, bytes, kind, stream...);
 }
-template <class T>
+template <class T, class... Stream>
 void add_copied_rows_at_once(T* to, std::size_t to_pitch, T* from, std::size_t from_pitch, std::size_t width,
-                             std::size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
-  add_copied_rows<Adds::with_others>(to, to_pitch, from, from_pitch, width, height, kind, stream);
+                             std::size_t height, cudaMemcpyKind kind, Stream... stream) {
+  add_copied_rows<Adds::with_others>(to, to_pitch, from, from_pitch, width, height, kind, stream...);
 }
 
 // Sets adjoints to zero, wherever they are.

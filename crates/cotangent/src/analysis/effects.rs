@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 
 use super::objects::{Base, Object, Objects, objects};
 use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, Function, FunctionId, Module, Stmt, StmtKind, Storage, Type};
+use crate::ir::{
+    Expr, ExprKind, Function, FunctionId, GlobalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
+};
 use crate::rules::{RuntimeClass, runtime_class};
 
 /// The objects that a block may write, those of its own variables included. Calls must be of pure functions, or of
@@ -138,6 +140,27 @@ pub fn reads_through(module: &Module, id: FunctionId) -> BTreeSet<usize> {
         ControlFlow::<()>::Continue(())
     });
     read
+}
+
+/// The variables outside functions that a function mentions, itself or by what it calls.
+pub fn variables_of(module: &Module, id: FunctionId) -> BTreeSet<GlobalId> {
+    let mut found = BTreeSet::new();
+    let (mut open, mut seen) = (vec![id], BTreeSet::from([id]));
+    while let Some(function) = open.pop().and_then(|id| module.functions.get(id)) {
+        let _ = walk::visit_block(&function.body, &mut |node| {
+            match node {
+                Node::Place(Place { kind: PlaceKind::Global(global), .. }) => drop(found.insert(*global)),
+                Node::Stmt(Stmt { kind: StmtKind::Call { function, .. }, .. }) => {
+                    if seen.insert(*function) {
+                        open.push(*function);
+                    }
+                }
+                Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => {}
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+    found
 }
 
 /// Whether calling a function does nothing but compute its result: it writes only variables of its own and meets no

@@ -22,6 +22,8 @@ pub mod threads;
 mod uniform;
 
 pub use activity::{Activity, activity, carries_floats};
-pub use effects::{Effects, call_writes, effects, is_pure, reads_through, stmt_writes, uses_memory, written};
+pub use effects::{
+    Effects, call_writes, effects, is_pure, reads_through, stmt_writes, uses_memory, variables_of, written,
+};
 pub use objects::{Base, Object, Objects, Step, objects};
 pub use uniform::Uniform;

@@ -229,3 +229,31 @@ pub(super) fn dim3(module: &mut Module) -> Type {
     });
     Type::Record(id)
 }
+
+/// `cudaMemcpyDeviceToDevice`; smaller ones name the host, larger ones let the runtime find out.
+pub(super) const DEVICE_TO_DEVICE: i128 = 3;
+
+/// The number of a `cudaMemcpyKind` that the text states.
+pub(super) fn copy_kind(kind: &Expr) -> Option<i128> {
+    match &kind.kind {
+        ExprKind::Int(value) => Some(*value),
+        ExprKind::Cast(operand) => copy_kind(operand),
+        ExprKind::Bool(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => None,
+    }
+}
+
+/// Whether the host waits until a copy is done; `stream` is the position of its stream among the arguments.
+pub(super) fn is_waited_for(stream: Option<usize>, kind: &Expr) -> bool {
+    stream.is_none() && copy_kind(kind) != Some(DEVICE_TO_DEVICE)
+}

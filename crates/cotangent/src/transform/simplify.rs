@@ -112,6 +112,7 @@ fn merge_sums(block: &mut Block) {
             && let StmtKind::Accumulate { place: next, value: added } = &block[position + 1].kind
             && !matches!(place.kind, PlaceKind::Local(_))
             && same_place(place, next)
+            && !reads_same_array(added, place)
         {
             // In the type in which adjoints are computed, and then in the type of the place.
             let ty = place.ty.at_least_single();
@@ -122,6 +123,32 @@ fn merge_sums(block: &mut Block) {
             position += 1;
         }
     }
+}
+
+/// Whether a value is read, in part, from the array or variable that a place lies in. Two pointers that differ in name
+/// lead to different adjoints, or to adjoints and to values.
+fn reads_same_array(value: &Expr, place: &Place) -> bool {
+    let mut roots = BTreeSet::new();
+    let mut is_global = false;
+    let _ = walk::visit_place(place, &mut |node| {
+        match node {
+            Node::Place(Place { kind: PlaceKind::Local(local), ty, .. }) if !ty.is_arithmetic() => {
+                roots.insert(*local);
+            }
+            Node::Place(Place { kind: PlaceKind::Global(_), .. }) => is_global = true,
+            Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    walk::visit_expr(value, &mut |node| {
+        let is_read = match node {
+            Node::Place(Place { kind: PlaceKind::Local(local), .. }) => roots.contains(local),
+            Node::Place(Place { kind: PlaceKind::Global(_), .. }) => is_global,
+            Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => false,
+        };
+        if is_read { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .is_break()
 }
 
 /// `if (c) { a } if (c) { b }` is `if (c) { a b }`, where `a` changes only variables that `c` does not read.
@@ -421,4 +448,64 @@ fn mentions(stmt: &Stmt, local: LocalId) -> bool {
     let mut declares = false;
     walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| declares |= walk::declared_local(inner) == Some(local));
     declares || super::locals::mentions(std::slice::from_ref(stmt), local)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+
+    /// The body of the first function of a text, simplified.
+    fn simplified(body: &str) -> String {
+        let source = format!("device f(p: double*, q: const double*, n: int, y: double) {{ {body} }}");
+        let mut module = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let id = module.function("f").expect("the function");
+        simplify(&mut module.functions[id]);
+        text::print(&module)
+    }
+
+    #[test]
+    fn a_sum_that_reads_what_was_just_added_to_stays_apart() {
+        let apart = simplified("p[n] += y; p[n] += (p[n] * 2.0);");
+        assert_eq!(apart.matches("+=").count(), 2, "{apart}");
+        let other_element = simplified("p[n] += y; p[n] += (p[0] * 2.0);");
+        assert_eq!(other_element.matches("+=").count(), 2, "{other_element}");
+        let together = simplified("p[n] += y; p[n] += (q[n] * 2.0);");
+        assert_eq!(together.matches("+=").count(), 1, "{together}");
+    }
+
+    #[test]
+    fn a_copy_of_what_changes_later_stays() {
+        let kept = simplified("let a: double = y; let old: double = a; a = 2.0; p[0] = (old + a);");
+        assert!(kept.contains("let old"), "{kept}");
+        let through_pointer =
+            simplified("let a: double = y; let r: double* = &a; let old: double = a; *r = 2.0; p[0] = (old + a);");
+        assert!(through_pointer.contains("let old"), "{through_pointer}");
+        let gone = simplified("let a: double = y; let old: double = a; p[0] = (old + a);");
+        assert!(!gone.contains("let old"), "{gone}");
+    }
+
+    #[test]
+    fn branches_are_merged_only_if_the_first_leaves_the_condition_as_it_is() {
+        let apart = simplified(
+            "let a: double = y; let b: double; let c: double; if (a > 0.0) { b = 1.0; a = -1.0; } if (a > 0.0) { c = b; p[0] = c; }",
+        );
+        assert_eq!(apart.matches("if").count(), 2, "{apart}");
+        let memory = simplified("let b: double; if (p[0] > 0.0) { p[0] = y; } if (p[0] > 0.0) { b = y; p[1] = b; }");
+        assert_eq!(memory.matches("if").count(), 2, "{memory}");
+    }
+
+    #[test]
+    fn what_a_pointer_may_read_is_not_dropped() {
+        let kept = simplified("let a: double = y; let r: double* = &a; a = 3.0; p[0] = *r;");
+        assert!(kept.contains("a = 3"), "{kept}");
+    }
+
+    #[test]
+    fn an_adjoint_is_cleared_unless_nobody_reads_it_again() {
+        let kept = simplified("let d: double = 0.0; d += y; p[0] += d; d = 0.0; d += q[1]; p[1] += d;");
+        assert!(kept.contains("d = q[1]") || kept.contains("d = 0"), "{kept}");
+        let in_loop = simplified("let d: double = 0.0; for i: int = 0; i < n; i += 1 { d += y; p[i] += d; d = 0.0; }");
+        assert!(in_loop.contains("d = 0"), "{in_loop}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
 
-use super::super::launch::shared_bytes;
+use super::super::launch::{is_waited_for, shared_bytes};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
 use crate::ir::{Block, Expr, ExprKind, Launch, Place, Stmt, StmtKind, Type};
@@ -30,6 +30,7 @@ impl Pushforward<'_, '_> {
     pub(super) fn runtime(&mut self, call: &str, args: &[Expr], into: Option<&Place>, stmt: &Stmt, out: &mut Block) {
         let Some(class) = runtime_class(call) else { return out.push(stmt.clone()) };
         let same = |args: Vec<Expr>| Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None }).at(stmt.span);
+        let mut clearing_is_waited_for = false;
         let tangent = match (class, args) {
             (RuntimeClass::Memory { zeros, .. }, _) => {
                 // What is freed with a tangent is allocated with one.
@@ -46,7 +47,8 @@ impl Pushforward<'_, '_> {
             (RuntimeClass::Free { .. }, [pointer, rest @ ..]) => {
                 self.tangent_of_memory(pointer).map(|shadow| same([vec![shadow], rest.to_vec()].concat()))
             }
-            (RuntimeClass::Copy { bytes, stream, .. }, [to, from, rest @ ..]) => {
+            (RuntimeClass::Copy { bytes, kind, stream }, [to, from, rest @ ..]) => {
+                clearing_is_waited_for = is_waited_for(stream, &args[kind]);
                 let stream = stream.and_then(|position| args.get(position));
                 match (self.tangent_of_memory(to), self.tangent_of_memory(from)) {
                     (Some(to), Some(from)) => Some(same([vec![to, from], rest.to_vec()].concat())),
@@ -55,6 +57,7 @@ impl Pushforward<'_, '_> {
                 }
             }
             (RuntimeClass::CopyRows { stream }, [to, to_pitch, from, from_pitch, rest @ ..]) => {
+                clearing_is_waited_for = is_waited_for(stream, &args[6]);
                 let stream = stream.and_then(|position| args.get(position));
                 match (self.tangent_of_memory(to), self.tangent_of_memory(from)) {
                     (Some(to), Some(from)) => {
@@ -74,10 +77,40 @@ impl Pushforward<'_, '_> {
                 self.tangent_of_memory(to).map(|to| clear(to, &[pitch, width, height], stream))
             }
             (RuntimeClass::Symbol, _) => self.copied_symbol(call, args, stmt),
-            _ => None,
+            (RuntimeClass::Own, _) => {
+                if args.iter().any(|arg| self.activity.points_to_active(self.ctx.primal, typed(arg))) {
+                    let message = format!("`{call}` is called for active values, and is a part of derivatives itself");
+                    let help = "differentiate the kernels twice, and write the second host function by hand";
+                    self.refuse(stmt.span, message, help);
+                }
+                None
+            }
+            // They touch no values, or have fewer arguments than they take, which Clang does not let pass.
+            (
+                RuntimeClass::Allocate { .. }
+                | RuntimeClass::Free { .. }
+                | RuntimeClass::Copy { .. }
+                | RuntimeClass::CopyRows { .. }
+                | RuntimeClass::Fill { .. }
+                | RuntimeClass::FillRows { .. }
+                | RuntimeClass::Create { .. }
+                | RuntimeClass::Destroy
+                | RuntimeClass::Synchronize
+                | RuntimeClass::Record
+                | RuntimeClass::WaitFor
+                | RuntimeClass::Query,
+                _,
+            ) => None,
         };
+        let is_clearing = |tangent: &Stmt| matches!(&tangent.kind, StmtKind::Runtime { call, .. } if call.starts_with("cotangent::clear"));
+        let waits = clearing_is_waited_for && tangent.as_ref().is_some_and(is_clearing);
         out.push(stmt.clone());
         out.extend(tangent);
+        if waits {
+            // Streams that do not wait for the default one would else find the tangents of before.
+            let kind = StmtKind::Runtime { call: "cudaDeviceSynchronize".into(), args: Vec::new(), into: None };
+            out.push(Stmt::new(kind));
+        }
     }
 
     /// The tangent of a copy to or from a variable outside functions: if that is named, it has tangents as arrays have.

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use super::super::locals::{NewLocals, assign, declare, rename};
 use super::addresses::address_taken;
-use crate::analysis;
+use crate::analysis::{self, Base, Object};
 use crate::index::IdVec;
 use crate::ir::walk::{self, NodeMut, PartMut};
 use crate::ir::{
@@ -56,12 +56,19 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
     let mut number = 0;
     let mut found = HashSet::new();
     walk::each_stmt(&function.body, &mut |stmt| {
-        let StmtKind::Call { into, args, .. } = &stmt.kind else { return };
+        let StmtKind::Call { into, function: callee, args } = &stmt.kind else { return };
+        let variables = analysis::variables_of(module, *callee);
+        let is_variable = |object: &Object| match object.base {
+            Base::Global(global) => variables.contains(&global),
+            Base::Unknown => !variables.is_empty(),
+            Base::Local(_) => false,
+        };
         let reads = args.iter().flat_map(|arg| objects.reachable(arg));
         // Adjoints of a record that leads to memory would be partly the thread's own, partly not.
         let leads_on = |ty: &Type| points_to_pointers(module, ty) || is_record_of_pointers(module, ty);
         // What the pointers of a result point to is seen in the body alone.
         let is_unstable = args.iter().any(|arg| leads_on(&arg.ty))
+            || written.iter().any(is_variable)
             || into.as_ref().is_some_and(|into| into.ty.is_pointer() || leads_on(&into.ty))
             || reads.into_iter().any(|object| match object.as_local() {
                 // A variable that is copied as a whole can be kept; an array cannot, nor what changes by another name.

@@ -13,10 +13,12 @@ use super::Derived;
 use super::aggregates::Scratch;
 use super::beginnings::beginnings;
 use super::function::{Ctx, Pair};
-use crate::analysis::{Base, Object, carries_floats, effects, uses_memory};
+use crate::analysis::{Base, Object, carries_floats, effects, uses_memory, variables_of};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
 use crate::ir::walk;
-use crate::ir::{Block, Expr, ExprKind, Launch, LocalId, Module, Place, PointerType, Stmt, StmtKind, Type};
+use crate::ir::{
+    BinaryOp, Block, Expr, ExprKind, GlobalId, Launch, LocalId, Module, Place, PointerType, Stmt, StmtKind, Type,
+};
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
 
@@ -31,6 +33,7 @@ impl Ctx<'_> {
     pub(super) fn runtime(&mut self, stmt: &Stmt, call: &str, args: &[Expr], into: Option<&Place>) -> Pair {
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
         let Some(class) = runtime_class(call) else { return pair };
+        self.check_copied_pointers(class, args, stmt.span);
         let out = &mut pair.reverse;
         match (class, args) {
             (RuntimeClass::Memory { zeros, free }, _) => {
@@ -43,8 +46,8 @@ impl Ctx<'_> {
                 }
                 pair.forward = went_well(into);
             }
-            (RuntimeClass::Copy { bytes, kind, stream }, [to, from, ..]) => {
-                let (bytes, kind) = (args[bytes].clone(), args[kind].clone());
+            (RuntimeClass::Copy { bytes, kind: kind_at, stream }, [to, from, ..]) => {
+                let (bytes, kind) = (args[bytes].clone(), args[kind_at].clone());
                 let is_contended = self.is_contended(&self.objects.targets(from));
                 let tail = [vec![bytes.clone(), kind], optional(args, stream)].concat();
                 match self.copied(to, from, stmt.span) {
@@ -53,11 +56,13 @@ impl Ctx<'_> {
                         out.push(call_of(call, [vec![from, to], tail].concat()))
                     }
                     Some((to, None)) => {
+                        out.extend(self.wait_of_copy(stream, &args[kind_at]));
                         let rest = [vec![to, bytes], optional(args, stream)].concat();
                         out.push(call_of("cotangent::clear", rest));
                     }
-                    None => {}
+                    None => return pair,
                 }
+                out.extend(self.wait_after(args, &args[kind_at], stream));
             }
             (RuntimeClass::CopyRows { stream }, [to, to_pitch, from, from_pitch, width, height, kind, ..]) => {
                 let (to_pitch, from_pitch) = (to_pitch.clone(), from_pitch.clone());
@@ -75,22 +80,30 @@ impl Ctx<'_> {
                         out.push(call_of(call, rest));
                     }
                     Some((to, None)) => {
+                        out.extend(self.wait_of_copy(stream, kind));
                         let rest = [vec![to, to_pitch], rows, optional(args, stream)].concat();
                         out.push(call_of("cotangent::clear_rows", rest));
                     }
-                    None => {}
+                    None => return pair,
                 }
+                out.extend(self.wait_after(args, kind, stream));
             }
             (RuntimeClass::Fill { stream }, [to, _, bytes, ..]) => {
                 if let Some(shadow) = self.shadow_of_memory(to, stmt.span) {
                     let rest = [vec![shadow, bytes.clone()], optional(args, stream)].concat();
                     out.push(call_of("cotangent::clear", rest));
+                    if self.is_touched_by_host(&self.objects.targets(to)) {
+                        out.push(wait_for(optional(args, stream).pop()));
+                    }
                 }
             }
             (RuntimeClass::FillRows { stream }, [to, pitch, _, width, height, ..]) => {
                 if let Some(shadow) = self.shadow_of_memory(to, stmt.span) {
                     let rows = vec![shadow, pitch.clone(), width.clone(), height.clone()];
                     out.push(call_of("cotangent::clear_rows", [rows, optional(args, stream)].concat()));
+                    if self.is_touched_by_host(&self.objects.targets(to)) {
+                        out.push(wait_for(optional(args, stream).pop()));
+                    }
                 }
             }
             (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
@@ -118,6 +131,9 @@ impl Ctx<'_> {
                 out.push(call_of("cudaStreamWaitEvent", vec![stream, event.clone(), flags]));
             }
             (RuntimeClass::WaitFor, [stream, event, ..]) => {
+                // Several streams may wait for one event. Each then records it, and must not hide that others did.
+                let flags = Expr::new(ExprKind::Int(0), Type::UINT);
+                out.push(call_of("cudaStreamWaitEvent", vec![stream.clone(), event.clone(), flags]));
                 out.push(call_of("cudaEventRecord", vec![event.clone(), stream.clone()]));
             }
             (RuntimeClass::Allocate { .. }, _) => {
@@ -127,9 +143,50 @@ impl Ctx<'_> {
                         .help("allocate into a variable: `cudaMalloc(&p, bytes)`"),
                 );
             }
-            _ => {}
+            (RuntimeClass::Own, _) => self.check_own_call(call, args, stmt.span),
+            (RuntimeClass::Query, _) => {}
+            // With fewer arguments than they take, which Clang does not let pass.
+            (
+                RuntimeClass::Free { .. }
+                | RuntimeClass::Copy { .. }
+                | RuntimeClass::CopyRows { .. }
+                | RuntimeClass::Fill { .. }
+                | RuntimeClass::FillRows { .. }
+                | RuntimeClass::Create { .. }
+                | RuntimeClass::Destroy
+                | RuntimeClass::Record
+                | RuntimeClass::WaitFor,
+                _,
+            ) => {}
         }
         pair
+    }
+
+    /// A copy of pointers: what is reached through the copy is not known to be what the pointers lead to.
+    fn check_copied_pointers(&mut self, class: RuntimeClass, args: &[Expr], span: Span) {
+        let Some((to, from)) = class.ends_of_copy() else { return };
+        let leads_on = |end: usize| args.get(end).is_some_and(|arg| points_to_pointers(self.module, arg));
+        let reached = args.get(from).map(|from| self.objects.reachable(uncast(from))).unwrap_or_default();
+        if (leads_on(to) || leads_on(from)) && reached.iter().any(|object| self.activity.is_touched(object)) {
+            let message = "pointers to active values are copied here";
+            self.report(
+                Diagnostic::new(UNKNOWN_POINTER, span, message, "no adjoint can be found behind the copies")
+                    .help("hand the pointers to the kernel as arguments, or in a record by value"),
+            );
+        }
+    }
+
+    /// What only derivatives call: their own derivatives are not known.
+    fn check_own_call(&mut self, call: &str, args: &[Expr], span: Span) {
+        let is_touched =
+            |arg: &Expr| self.objects.reachable(uncast(arg)).iter().any(|object| self.activity.is_touched(object));
+        if args.iter().any(is_touched) {
+            let message = format!("`{call}` is called for active values, and is a part of derivatives itself");
+            self.report(
+                Diagnostic::new(NO_DERIVATIVE, span, message, "derivatives of host functions have no derivatives yet")
+                    .help("differentiate the kernels twice, and write the second host function by hand"),
+            );
+        }
     }
 
     /// New memory, and its shadow.
@@ -334,6 +391,10 @@ impl Ctx<'_> {
         let reverse = Launch { kernel: derived.function, is_checked: true, shared, args, ..launch.clone() };
         out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
         out.push(call_of("cotangent::check_launch", Vec::new()));
+        let reached: BTreeSet<Object> = launch.args.iter().flat_map(|arg| self.objects.reachable(arg)).collect();
+        if self.is_touched_by_host(&reached) {
+            out.push(wait_for(launch.stream.clone()));
+        }
         out.extend(after);
         let release = record.into_iter().map(|record| ("cotangent::release", record));
         let kept = release.chain(snapshots.into_iter().map(|snapshot| ("cotangent::drop_snapshot", snapshot)));
@@ -364,7 +425,8 @@ impl Ctx<'_> {
         let is_contended = |arg: &Expr| self.is_contended(&self.objects.reachable(arg));
         let positions = params.iter().zip(&launch.args).filter(|(param, arg)| wrt.contains(param) && is_contended(arg));
         let contended: Vec<LocalId> = positions.map(|(param, _)| *param).collect();
-        let derived = self.pullbacks.request_split(self.module, launch.kernel, [wrt, &[], &contended])?;
+        let derived = self.pullbacks.request_split(self.module, launch.kernel, [wrt, &[], &contended], &[])?;
+        let variables = self.changed_variables(&derived, later);
         let changes = |position: &&usize| {
             let reached = self.objects.reachable(&launch.args[**position]);
             reached
@@ -378,11 +440,30 @@ impl Ctx<'_> {
                 None => saved.push(params[*position]),
             }
         }
-        if saved.is_empty() {
+        if saved.is_empty() && variables.is_empty() {
             return Ok((derived, copied));
         }
-        let derived = self.pullbacks.request_split(self.module, launch.kernel, [wrt, &saved, &contended])?;
+        let params = [wrt, &saved, &contended];
+        let derived = self.pullbacks.request_split(self.module, launch.kernel, params, &variables)?;
         Ok((derived, copied))
+    }
+
+    /// What the reverse sweep of a kernel reads outside functions and what changes until then.
+    fn changed_variables(&self, derived: &Derived, later: &BTreeSet<Object>) -> Vec<Object> {
+        let mentioned = variables_of(&self.pullbacks.output, derived.function);
+        let changed = later.iter().chain(self.frames.iter().flat_map(|frame| &frame.unstable));
+        let mut found = BTreeSet::new();
+        for object in changed {
+            match object.base {
+                Base::Global(global) if mentioned.contains(&global) => drop(found.insert(object.clone())),
+                Base::Unknown => {
+                    let base = |global: &GlobalId| Object { base: Base::Global(*global), path: Vec::new() };
+                    found.extend(mentioned.iter().map(base));
+                }
+                Base::Global(_) | Base::Local(_) => {}
+            }
+        }
+        found.into_iter().collect()
     }
 
     /// Replaces the launch by one that records, if there is something to record.
@@ -584,6 +665,35 @@ fn went_well(into: Option<&Place>) -> Block {
 
 pub(super) fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
     Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
+}
+
+/// The host waits for a stream.
+pub(super) fn wait_for(stream: Option<Expr>) -> Stmt {
+    call_of("cudaStreamSynchronize", vec![stream.unwrap_or_else(null_stream)])
+}
+
+/// Whether what a pointer points to holds pointers, by any type that it has had.
+fn points_to_pointers(module: &Module, pointer: &Expr) -> bool {
+    let is_here = pointer.ty.pointee().is_some_and(|pointee| uses_memory(module, pointee));
+    let is_before = match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => points_to_pointers(module, operand),
+        ExprKind::Binary(BinaryOp::Offset, base, _) => points_to_pointers(module, base),
+        ExprKind::Cast(_)
+        | ExprKind::Binary(..)
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Select(..)
+        | ExprKind::Null
+        | ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => false,
+    };
+    is_here || is_before
 }
 
 /// Brings a value from device memory to a variable.

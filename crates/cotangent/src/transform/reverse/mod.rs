@@ -81,7 +81,9 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let wrt = lifted.wrt.clone();
         let kind = match &request.form {
             Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
-            Form::Split { saved } => Kind::Split { wrt, saved: saved.clone(), contended: Vec::new() },
+            Form::Split { saved } => {
+                Kind::Split { wrt, saved: saved.clone(), contended: Vec::new(), variables: Vec::new() }
+            }
         };
         let asked = &normal.functions[request.function];
         if let Some(taken) = taken_name(module, asked.span, &write::name_of(&normal, asked, &kind, &lifted.wrt)) {
@@ -152,9 +154,9 @@ fn normal_form(module: &Module, mut function: Function, known: &mut Inlining) ->
 pub(super) enum Kind {
     /// The user asked for it, with respect to these parameters; the memory of some ends as it was before.
     Gradient { wrt: Vec<LocalId>, rolled_back: Vec<LocalId> },
-    /// The same in two functions; what the saved parameters lead to may change between them, and to the adjoints of the
-    /// contended ones kernels of other streams may add.
-    Split { wrt: Vec<LocalId>, saved: Vec<LocalId>, contended: Vec<LocalId> },
+    /// The same in two functions; what the saved parameters lead to may change between them, and so may variables outside
+    /// functions. To the adjoints of the contended parameters kernels of other streams may add.
+    Split { wrt: Vec<LocalId>, saved: Vec<LocalId>, contended: Vec<LocalId>, variables: Vec<Object> },
     /// A derivative calls it.
     Pullback(Pattern),
 }
@@ -191,6 +193,9 @@ pub(super) struct Derived {
     pub(super) needed: Vec<usize>,
 }
 
+/// A kernel, the parameters that are active, saved and contended, and what changes outside functions.
+type Launched = (FunctionId, [Vec<LocalId>; 3], Vec<Object>);
+
 /// The derivatives written so far.
 #[derive(Default)]
 pub(super) struct Pullbacks {
@@ -202,8 +207,8 @@ pub(super) struct Pullbacks {
     /// Which adjoints are wider than what they are the adjoints of.
     widening: Widening,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
-    /// The split forms of kernels that host functions launch, by the parameters that are active, saved and contended.
-    launched: HashMap<(FunctionId, [Vec<LocalId>; 3]), Derived>,
+    /// The split forms of kernels that host functions launch.
+    launched: HashMap<Launched, Derived>,
     helpers: HashMap<Name, FunctionId>,
     /// Functions whose pullbacks cannot stand alone.
     unfit: HashSet<FunctionId>,
@@ -232,13 +237,15 @@ impl Pullbacks {
         normal: &Module,
         kernel: FunctionId,
         [wrt, saved, contended]: [&[LocalId]; 3],
+        variables: &[Object],
     ) -> Result<Derived, Vec<Diagnostic>> {
-        let key = (kernel, [wrt, saved, contended].map(<[LocalId]>::to_vec));
+        let key = (kernel, [wrt, saved, contended].map(<[LocalId]>::to_vec), variables.to_vec());
         if let Some(known) = self.launched.get(&key) {
             return Ok(known.clone());
         }
         let [wrt, saved, contended] = key.1.clone();
-        let mut derived = self.derive(normal, kernel, &Kind::Split { wrt, saved, contended })?;
+        let kind = Kind::Split { wrt, saved, contended, variables: variables.to_vec() };
+        let mut derived = self.derive(normal, kernel, &kind)?;
         if let (Some(augmented), Some(slots)) = (derived.augmented, derived.slots) {
             let params = normal.functions[kernel].params.len();
             derived.bytes = Some(launch::add_bytes(&mut self.output, augmented, params, slots));
@@ -252,8 +259,8 @@ impl Pullbacks {
         if !divergent.is_empty() {
             return Err(divergent);
         }
-        if let Kind::Split { saved, .. } = kind {
-            self.look_for_readers(normal, id, saved)?;
+        if let Kind::Split { saved, variables, .. } = kind {
+            self.look_for_readers(normal, id, saved, variables)?;
         }
         let Written { function, adjoints, uses_record, slots, augmented, needed } =
             write::write(normal, id, kind, self)?;
@@ -280,7 +287,13 @@ impl Pullbacks {
     }
 
     /// A function that reads memory which changes between the sweeps is part of its caller, which records what is read.
-    fn look_for_readers(&mut self, normal: &Module, id: FunctionId, saved: &[LocalId]) -> Result<(), Vec<Diagnostic>> {
+    fn look_for_readers(
+        &mut self,
+        normal: &Module,
+        id: FunctionId,
+        saved: &[LocalId],
+        variables: &[Object],
+    ) -> Result<(), Vec<Diagnostic>> {
         let function = &normal.functions[id];
         let objects = analysis::objects(normal, function);
         let is_saved = |object: &Object| {
@@ -289,7 +302,11 @@ impl Pullbacks {
         let mut refused = Vec::new();
         walk::each_stmt(&function.body, &mut |stmt| {
             let StmtKind::Call { function: callee, args, .. } = &stmt.kind else { return };
-            if !args.iter().any(|arg| objects.reachable(arg).iter().any(is_saved)) {
+            let mentioned = analysis::variables_of(normal, *callee);
+            let is_mentioned =
+                |object: &Object| matches!(object.base, Base::Global(global) if mentioned.contains(&global));
+            let is_reached = args.iter().any(|arg| objects.reachable(arg).iter().any(is_saved));
+            if !is_reached && !variables.iter().any(is_mentioned) {
                 return;
             }
             if normal.rule(*callee).is_none() {

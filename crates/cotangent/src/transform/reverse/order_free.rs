@@ -90,7 +90,7 @@ impl Ctx<'_> {
             Some(PlaceKind::Element(pointer, _)) => {
                 matches!(&pointer.kind, ExprKind::Load(place) if own_variable(place) == Some(shadow))
             }
-            _ => false,
+            Some(PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..)) | None => false,
         };
         self.primal.locals.ids().find(shadows)
     }

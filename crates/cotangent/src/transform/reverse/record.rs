@@ -4,8 +4,6 @@
 //! so that a warp's accesses are one transaction. A word has eight bytes; where only floats are
 //! recorded, four.
 
-use std::collections::BTreeMap;
-
 use super::super::locals::{NewLocals, assign, declare};
 use super::calls::as_pointer;
 use super::function::{Ctx, plain};
@@ -140,22 +138,21 @@ pub(super) fn lower(
             .noted("The record: slot s of this thread is _record[s * _threads + _thread]."),
         declare(thread, Some(grid_thread())),
     ];
-    let mut views: BTreeMap<String, (Type, LocalId)> = BTreeMap::new();
+    let mut views: Vec<(Type, LocalId)> = Vec::new();
     for ty in types {
         let pointer = Type::pointer(ty.clone());
         if pointer == base_type {
-            views.insert(String::new(), (ty, base));
+            views.push((ty, base));
             continue;
         }
         let name = format!("_record_{}", type_word(&ty, views.len()));
         let local = names.add(function, &name, pointer.clone());
         let view = Expr::cast(Expr::load(Place::local(base, base_type.clone())), pointer);
         head.push(declare(local, Some(view)));
-        views.insert(name, (ty, local));
+        views.push((ty, local));
     }
     let limit_slots = limit.map(|limit| limit.slots);
-    let slots =
-        Slots { views: views.into_values().collect(), word: word_type, top, thread, threads, limit: limit_slots };
+    let slots = Slots { views, word: word_type, top, thread, threads, limit: limit_slots };
     let count = slots.slot_at(long(0), &Type::LONG);
     let first = match start {
         Start::Empty => Some(long(0)),

@@ -3,8 +3,11 @@
 //! The reverse of a store first gives the element the value it had before, which is kept like any other value that the
 //! reverse sweep needs.
 
+use std::collections::BTreeSet;
+
 use super::super::locals::assign;
 use super::function::Ctx;
+use crate::analysis::{Object, stmt_writes};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{Block, Expr, LocalId, Place, Stmt, StmtKind};
@@ -21,17 +24,17 @@ impl Ctx<'_> {
 
     /// Puts before the adjoint of a statement what takes its stores back.
     pub(super) fn take_back(&mut self, stmt: &Stmt, reverse: &mut Block) {
+        self.check_hidden_stores(stmt);
         for place in walk::written_places(stmt) {
             if own_variable(place).is_some() {
                 continue;
             }
             let objects = self.objects.of_place(place);
-            let named = objects.iter().filter(|object| self.rolled_back.contains(object)).count();
-            if named == 0 {
+            if !self.is_rolled_back(&objects) {
                 continue;
             }
             let is_plain = matches!(stmt.kind, StmtKind::Assign { .. } | StmtKind::Call { .. });
-            if named < objects.len() || !is_plain {
+            if !objects.is_subset(&self.rolled_back) || !is_plain {
                 let message = "this store cannot be taken back";
                 let label =
                     if is_plain { "it may be to memory that is not rolled back" } else { "other threads see it" };
@@ -43,5 +46,25 @@ impl Ctx<'_> {
             }
             reverse.insert(0, assign(place.clone(), Expr::load(place.clone())).at(stmt.span));
         }
+    }
+
+    /// What a launch, a copy or a function with a rule stores is nowhere in the text of this function.
+    fn check_hidden_stores(&mut self, stmt: &Stmt) {
+        let mut hidden = stmt_writes(self.objects, stmt);
+        for place in walk::written_places(stmt) {
+            hidden = &hidden - &self.objects.of_place(place);
+        }
+        if self.is_rolled_back(&hidden) {
+            let message = "what this stores cannot be taken back";
+            let label = "it stores to memory that is rolled back";
+            self.report(
+                Diagnostic::new(CANNOT_RECORD, stmt.span, message, label)
+                    .help("leave the array out of `--rollback`, and copy it before the call"),
+            );
+        }
+    }
+
+    fn is_rolled_back(&self, objects: &BTreeSet<Object>) -> bool {
+        objects.iter().any(|object| self.rolled_back.iter().any(|named| named.overlaps(object)))
     }
 }

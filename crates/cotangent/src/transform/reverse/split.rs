@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use super::super::locals::mentions;
 use super::function::{Ctx, Frame};
 use super::write::Sum;
-use crate::analysis;
+use crate::analysis::{self, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, StmtKind};
@@ -23,8 +23,9 @@ pub(super) struct Apart {
 }
 
 impl Ctx<'_> {
-    /// Both bodies of a kernel. `saved` are the parameters whose memory may change between the two.
-    pub(super) fn apart(&mut self, sums: &[Sum], saved: &[LocalId]) -> Apart {
+    /// Both bodies of a kernel. `saved` are the parameters whose memory may change between the two, `variables` are what
+    /// may change outside functions.
+    pub(super) fn apart(&mut self, sums: &[Sum], saved: &[LocalId], variables: &[Object]) -> Apart {
         let body = self.primal.body.as_slice();
         let declared = self.declared_in(body);
         for param in saved {
@@ -32,6 +33,7 @@ impl Ctx<'_> {
             let reached = self.objects.reachable(&load);
             self.written.extend(reached);
         }
+        self.written.extend(variables.iter().cloned());
         let unstable = analysis::written(self.objects, body);
         let reloaded = self.reloadable(body, &declared, false);
         self.frames = vec![Frame { is_loop: true, declared, unstable, reloaded }];

@@ -9,12 +9,13 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
+use super::super::launch;
 use super::super::locals::without_spans;
 use super::function::Ctx;
-use super::host::call_of;
+use super::host::{call_of, wait_for};
 use crate::analysis::{Object, reads_through};
-use crate::ir::walk::{self, own_variable};
-use crate::ir::{Block, Expr, ExprKind, LocalId, PlaceKind, Stmt, StmtKind};
+use crate::ir::walk::{self, Node, own_variable};
+use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
 
 /// The stream of a launch or copy, if it is one and the same whenever it is come by.
@@ -53,15 +54,82 @@ impl Ctx<'_> {
         found
     }
 
+    /// Whether host code reads or writes memory itself: it is managed or pinned, and the host must wait before it comes to
+    /// adjoints that a stream works on. The primal program need not, where the host comes first.
+    pub(super) fn is_touched_by_host(&self, objects: &BTreeSet<Object>) -> bool {
+        let is_meant = |object: &Object| {
+            object.as_local().is_none()
+                && self.activity.is_active(object)
+                && objects.iter().any(|other| other.overlaps(object))
+        };
+        walk::visit_block(&self.primal.body, &mut |node| {
+            let touched = match node {
+                Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => self.objects.of_place(place),
+                Node::Stmt(Stmt { kind: StmtKind::Call { args, .. }, .. }) => {
+                    args.iter().flat_map(|arg| self.objects.reachable(arg)).collect()
+                }
+                Node::Stmt(stmt) => {
+                    walk::written_places(stmt).into_iter().flat_map(|place| self.objects.of_place(place)).collect()
+                }
+                Node::Expr(_) | Node::Place(_) => BTreeSet::new(),
+            };
+            if touched.iter().any(is_meant) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .is_break()
+    }
+
+    /// Where the host waited for a copy, what came after it, in whichever stream, now comes first, and must be done.
+    pub(super) fn wait_of_copy(&self, stream: Option<usize>, kind: &Expr) -> Option<Stmt> {
+        launch::is_waited_for(stream, kind).then(|| call_of("cudaDeviceSynchronize", Vec::new()))
+    }
+
+    /// After the reverse of a copy in managed memory, which only the device works on, the host may come next. From host
+    /// memory or to it, `add_copied` waits itself.
+    pub(super) fn wait_after(&self, args: &[Expr], kind: &Expr, stream: Option<usize>) -> Option<Stmt> {
+        let is_of_host = launch::copy_kind(kind).is_some_and(|kind| kind < launch::DEVICE_TO_DEVICE);
+        let ends = args.iter().filter(|arg| arg.ty.is_pointer());
+        let targets: BTreeSet<Object> = ends.flat_map(|end| self.objects.targets(end)).collect();
+        let is_next = !is_of_host && self.is_touched_by_host(&targets);
+        is_next.then(|| wait_for(stream.and_then(|position| args.get(position)).cloned()))
+    }
+
     /// What the host waits for at the end of the reverse sweep. A function that waits for a stream leaves its caller with
-    /// results, and so does its gradient.
+    /// results, and so does its gradient. The stream that was waited for came last, and now comes first: what waits for it
+    /// by an event comes last.
     pub(super) fn last_waits(&self) -> Block {
+        let mut waits_at_all = false;
+        let found = self.waits_in_text(&mut waits_at_all);
+        let everything = call_of("cudaDeviceSynchronize", Vec::new());
+        if !waits_at_all || found.contains(&everything) {
+            return found;
+        }
+        let mut readers = Vec::new();
+        self.readers(&self.primal.body, &mut Vec::new(), &mut readers);
+        let is_waited_for = |reader: &Reader| match reader.stream {
+            Stream::Default => found.iter().any(|wait| self.waits_for(wait, Stream::Default)),
+            Stream::Variable(local) => {
+                let handle = Place::local(local, self.primal.locals[local].ty.clone());
+                self.is_created(&handle) || found.iter().any(|wait| self.waits_for(wait, reader.stream))
+            }
+            Stream::Unknown => false,
+        };
+        if readers.iter().all(is_waited_for) { found } else { vec![everything] }
+    }
+
+    fn waits_for(&self, wait: &Stmt, stream: Stream) -> bool {
+        let StmtKind::Runtime { args, .. } = &wait.kind else { return false };
+        args.first().is_some_and(|arg| self.stream(Some(arg), &[]) == stream)
+    }
+
+    /// What the text waits for.
+    fn waits_in_text(&self, waits_at_all: &mut bool) -> Block {
         let mut found: Block = Vec::new();
         walk::each_stmt(&self.primal.body, &mut |stmt| {
             let StmtKind::Runtime { call, args, .. } = &stmt.kind else { return };
             if runtime_class(call) != Some(RuntimeClass::Synchronize) {
                 return;
             }
+            *waits_at_all = true;
             let is_own = |arg: &Expr| match &arg.kind {
                 ExprKind::Load(place) => self.is_created(place),
                 _ => false,
@@ -120,13 +188,40 @@ impl Ctx<'_> {
                 let (_, from) = class.ends_of_copy()?;
                 let stream = match class {
                     RuntimeClass::Copy { stream, .. } | RuntimeClass::CopyRows { stream } => stream,
-                    // To or from a symbol.
-                    _ => Some(5),
+                    RuntimeClass::Symbol => Some(5),
+                    RuntimeClass::Allocate { .. }
+                    | RuntimeClass::Memory { .. }
+                    | RuntimeClass::Free { .. }
+                    | RuntimeClass::Fill { .. }
+                    | RuntimeClass::FillRows { .. }
+                    | RuntimeClass::Create { .. }
+                    | RuntimeClass::Destroy
+                    | RuntimeClass::Synchronize
+                    | RuntimeClass::Record
+                    | RuntimeClass::WaitFor
+                    | RuntimeClass::Query
+                    | RuntimeClass::Own => return None,
                 };
                 let stream = stream.and_then(|position| args.get(position));
                 Some((stream, self.objects.targets(args.get(from)?)))
             }
-            _ => None,
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => None,
         }
     }
 

@@ -17,7 +17,7 @@ use super::sometimes::used_sometimes;
 use super::split::Apart;
 use super::stable::Kept;
 use super::{Kind, Pullbacks, Sharing, slots};
-use crate::analysis::{self, Base, activity, objects, uses_memory};
+use crate::analysis::{self, Base, Object, activity, objects, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, NOT_DIFFERENTIABLE};
 use crate::ir::walk;
 use crate::ir::{
@@ -113,7 +113,7 @@ pub(super) fn write(
     ctx.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
     let (adjoints, sums) = ctx.adjoint_params(&named, kind);
     let (slots, augmented) = match kind {
-        Kind::Split { saved, .. } => ctx.write_apart(&sums, saved),
+        Kind::Split { saved, variables, .. } => ctx.write_apart(&sums, saved, variables),
         Kind::Gradient { .. } | Kind::Pullback(_) => (ctx.write_joint(kind, &sums), None),
     };
     let uses_record = ctx.uses_record;
@@ -310,8 +310,13 @@ impl Ctx<'_> {
     }
 
     /// The reverse sweep as the body of the function, and the forward sweep as another function.
-    fn write_apart(&mut self, sums: &[Sum], saved: &[LocalId]) -> (Option<SlotCount>, Option<Function>) {
-        let Apart { augmented: body, reverse, fixed } = self.apart(sums, saved);
+    fn write_apart(
+        &mut self,
+        sums: &[Sum],
+        saved: &[LocalId],
+        variables: &[Object],
+    ) -> (Option<SlotCount>, Option<Function>) {
+        let Apart { augmented: body, reverse, fixed } = self.apart(sums, saved, variables);
         let name = self.function.name.replacen("_reverse", "_augmented", 1);
         let mut augmented = Function { name: name.into(), params: self.primal.params.clone(), ..self.function.clone() };
         self.function.body = reverse;
