@@ -67,6 +67,9 @@ pub(crate) enum Feature {
     AtomicAdd,
     GridStride,
     DeviceVariable,
+    Setting,
+    Managed,
+    EventOfTwo,
 }
 
 /// All of them, as the report names them.
@@ -135,4 +138,7 @@ pub(crate) const FEATURES: &[(Feature, &str)] = &[
     (Feature::AtomicAdd, "atomicAdd"),
     (Feature::GridStride, "grid-stride loop"),
     (Feature::DeviceVariable, "variable of the device in a kernel"),
+    (Feature::Setting, "table of constants that changes between launches"),
+    (Feature::Managed, "managed memory that the host computes in"),
+    (Feature::EventOfTwo, "event that two streams wait for"),
 ];

@@ -100,7 +100,7 @@ impl Ctx {
         kernel
     }
 
-    fn new_kernel(&mut self, want: Want) -> Kernel {
+    pub(super) fn new_kernel(&mut self, want: Want) -> Kernel {
         let form = match want {
             Want::Sequential => Form::Single,
             Want::Reduce => self.one_of(&[Form::Single, Form::Together, Form::Line, Form::Stride]),
@@ -239,6 +239,9 @@ impl Ctx {
         let mut atoms = parts.atoms(kernel.want);
         if !self.in_helper && self.chance(12) {
             atoms.extend(self.symbol_atoms(parts));
+        }
+        if let Some(setting) = &self.read_setting {
+            atoms.extend(vec![format!("{setting}[{} % 3]", parts.index); 3]);
         }
         let mut all = Vec::new();
         for _ in 0..self.below(3) {

@@ -118,6 +118,7 @@ impl Ctx {
         // A kernel may use variables of the device, which streams share.
         let mut reads = reads.to_vec();
         reads.extend(self.symbols.iter().map(|symbol| symbol.name.clone()));
+        reads.extend(self.settings.iter().cloned());
         all.extend(self.waits(given.stream, &reads, writes));
         let configuration = self.configuration(kernel.form, given);
         let pattern = format!("{}{}<<<{configuration}>>>({});", kernel.name, kernel.template, arguments.join(", "));

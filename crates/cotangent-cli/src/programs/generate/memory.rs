@@ -131,6 +131,7 @@ impl Ctx {
             &format!("{declared} cudaMemcpy({data}, {source}, {bytes}, cudaMemcpyDeviceToHost);"),
             Vec::new(),
         ));
+        self.host_waited_for(0);
         let counter = self.name('v');
         let mut atoms = self.scalar_atoms();
         atoms.extend([format!("{name}[{counter}]"), format!("{name}[{counter}]"), format!("{name}[0]")]);
@@ -163,6 +164,7 @@ impl Ctx {
                 let (target, source) = (self.at_offset(&host, count), self.at_offset(&from, count));
                 let call = format!("cudaMemcpy({target}, {source}, {count} * sizeof(double), cudaMemcpyDeviceToHost);");
                 all.push(self.statement(&call, Vec::new()));
+                self.host_waited_for(0);
                 return all;
             }
             let mut all = self.waits(0, &[], std::slice::from_ref(&to.name));

@@ -14,6 +14,7 @@ mod memory;
 mod readback;
 mod streams;
 mod themes;
+mod unseen;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,6 +85,9 @@ struct Ctx {
     next_name: usize,
     globals: Vec<Node>,
     symbols: Vec<Symbol>,
+    /// Tables of the device that carry no derivatives, and the one that a kernel which is made is to read.
+    settings: Vec<String>,
+    read_setting: Option<String>,
     params: Vec<Param>,
     features: BTreeSet<Feature>,
     kernels: Vec<Kernel>,
@@ -115,6 +119,8 @@ impl Ctx {
             next_name: 0,
             globals: Vec::new(),
             symbols: Vec::new(),
+            settings: Vec::new(),
+            read_setting: None,
             params: Vec::new(),
             features: BTreeSet::new(),
             kernels: Vec::new(),

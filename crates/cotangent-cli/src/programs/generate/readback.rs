@@ -27,6 +27,7 @@ impl Ctx {
                 "cudaMemcpyAsync({target}, {source}, {bytes}, cudaMemcpyDeviceToHost, {stream}); cudaStreamSynchronize({stream});"
             ),
         };
+        self.host_waited_for(stream);
         let stream = (stream > 0).then(|| self.stream_name(stream));
         if count == 1 {
             self.feature(Feature::ReadBackScalar);

@@ -1,7 +1,7 @@
 //! Streams, and the waits without which a program would race: who used an array last, and who must wait for whom.
 
 use super::super::features::Feature;
-use super::Ctx;
+use super::{Buffer, Ctx};
 use crate::check::random_kernels::tree::{Kind, Node};
 
 /// A stream that the function has made.
@@ -77,10 +77,7 @@ impl Ctx {
                 self.node(Kind::Statement, "cudaDeviceSynchronize();", Vec::new())
             }
             1 => {
-                for found in self.uses.values_mut() {
-                    found.writer = found.writer.filter(|it| *it != earlier);
-                    found.readers.retain(|it| *it != earlier);
-                }
+                self.host_waited_for(earlier);
                 self.statement(&format!("cudaStreamSynchronize({first});"), Vec::new())
             }
             _ => {
@@ -100,6 +97,14 @@ impl Ctx {
                 );
                 self.statement(&pattern, Vec::new())
             }
+        }
+    }
+
+    /// All that a stream was given is done.
+    pub(super) fn host_waited_for(&mut self, stream: usize) {
+        for found in self.uses.values_mut() {
+            found.writer = found.writer.filter(|it| *it != stream);
+            found.readers.retain(|it| *it != stream);
         }
     }
 
@@ -147,8 +152,10 @@ impl Ctx {
         if self.streams.iter().any(|stream| !stream.is_blocking) {
             all.push(self.statement("cudaDeviceSynchronize();", Vec::new()));
         }
-        if self.chance(60) {
-            all.extend(self.two_streams());
+        match self.below(10) {
+            0..=3 => all.extend(self.two_streams()),
+            4..=7 => all.extend(self.event_of_two()),
+            _ => {}
         }
         for _ in 0..1 + self.below(2) {
             all.extend(self.step_in_streams());
@@ -156,6 +163,37 @@ impl Ctx {
         all.extend(self.settled());
         all.extend(ends);
         self.leave(marks);
+        all
+    }
+
+    /// Two streams that wait for one event, each to read what a third has written.
+    fn event_of_two(&mut self) -> Vec<Node> {
+        let count = self.streams.len();
+        let from = self.pick_buffer(|_| true);
+        let array = self.pick_buffer(|it| it.is_mutable && from.as_ref().is_some_and(|from| from.name != it.name));
+        let (Some(from), Some(array), true) = (from, array, count > 1) else { return Vec::new() };
+        let others: Vec<Buffer> =
+            self.buffers.iter().filter(|it| it.is_mutable && it.name != array.name).cloned().collect();
+        if others.len() < 2 {
+            return Vec::new();
+        }
+        self.feature(Feature::EventOfTwo);
+        let (first, second) = (self.one_of(&others), self.one_of(&others));
+        let writer = if count > 2 { count - 2 } else { DEFAULT };
+        let mut all = self.settled();
+        all.extend(self.launch_map(&from, &array, writer));
+        let event = self.name('v');
+        let (source, one, two) = (self.stream_name(writer), self.stream_name(count - 1), self.stream_name(count));
+        let pattern = format!(
+            "cudaEvent_t #{event}#; cudaEventCreate(&{event}); cudaEventRecord({event}, {source}); \
+             cudaStreamWaitEvent({one}, {event}, 0); cudaStreamWaitEvent({two}, {event}, 0); cudaEventDestroy({event});"
+        );
+        all.push(self.statement(&pattern, Vec::new()));
+        // Both come after the writer now.
+        self.uses.clear();
+        all.extend(self.launch_map(&array, &first, count - 1));
+        all.extend(self.launch_map(&array, &second, count));
+        all.extend(self.settled());
         all
     }
 

@@ -32,6 +32,8 @@ const THEMES: &[(Theme, usize)] = &[
     (Ctx::record, 7),
     (Ctx::one_root, 8),
     (Ctx::halves, 4),
+    (Ctx::setting, 5),
+    (Ctx::managed, 5),
 ];
 
 type Theme = fn(&mut Ctx) -> Vec<Node>;
