@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use super::locals::{expr_mentions, in_type, rename, same_place};
+use super::overlap::root;
 use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{
     BarrierKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
@@ -128,27 +129,30 @@ fn merge_sums(block: &mut Block) {
 /// Whether a value is read, in part, from the array or variable that a place lies in. Two pointers that differ in name
 /// lead to different adjoints, or to adjoints and to values.
 fn reads_same_array(value: &Expr, place: &Place) -> bool {
-    let mut roots = BTreeSet::new();
-    let mut is_global = false;
-    let _ = walk::visit_place(place, &mut |node| {
-        match node {
-            Node::Place(Place { kind: PlaceKind::Local(local), ty, .. }) if !ty.is_arithmetic() => {
-                roots.insert(*local);
-            }
-            Node::Place(Place { kind: PlaceKind::Global(_), .. }) => is_global = true,
-            Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => {}
-        }
-        ControlFlow::<()>::Continue(())
-    });
+    let root = root_of(place);
     walk::visit_expr(value, &mut |node| {
-        let is_read = match node {
-            Node::Place(Place { kind: PlaceKind::Local(local), .. }) => roots.contains(local),
-            Node::Place(Place { kind: PlaceKind::Global(_), .. }) => is_global,
-            Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => false,
+        let is_read = match (node, root.map(|root| &root.kind)) {
+            (Node::Place(Place { kind: PlaceKind::Local(read), .. }), Some(PlaceKind::Local(own))) => read == own,
+            (Node::Place(Place { kind: PlaceKind::Global(_), .. }), Some(PlaceKind::Global(_))) => true,
+            // It may be any array.
+            (Node::Place(_), None) => true,
+            (Node::Place(_) | Node::Expr(_) | Node::Stmt(_), _) => false,
         };
         if is_read { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
     .is_break()
+}
+
+/// The variable that a place lies in, or that holds the pointer which leads there; none if that is more than a variable.
+fn root_of(place: &Place) -> Option<&Place> {
+    match &place.kind {
+        PlaceKind::Local(_) | PlaceKind::Global(_) => Some(place),
+        PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => root_of(base),
+        PlaceKind::Element(pointer, _) => match &root(pointer).kind {
+            ExprKind::Load(place) | ExprKind::AddressOf(place) => root_of(place),
+            _ => None,
+        },
+    }
 }
 
 /// `if (c) { a } if (c) { b }` is `if (c) { a b }`, where `a` changes only variables that `c` does not read.
@@ -471,6 +475,8 @@ mod tests {
         let other_element = simplified("p[n] += y; p[n] += (p[0] * 2.0);");
         assert_eq!(other_element.matches("+=").count(), 2, "{other_element}");
         let together = simplified("p[n] += y; p[n] += (q[n] * 2.0);");
+        let same_index = simplified("p[(q[n] as int)] += y; p[(q[n] as int)] += (q[n] * 2.0);");
+        assert_eq!(same_index.matches("+=").count(), 1, "{same_index}");
         assert_eq!(together.matches("+=").count(), 1, "{together}");
     }
 
