@@ -70,6 +70,7 @@ pub(crate) enum Feature {
     Setting,
     Managed,
     EventOfTwo,
+    AfterCopy,
 }
 
 /// All of them, as the report names them.
@@ -141,4 +142,5 @@ pub(crate) const FEATURES: &[(Feature, &str)] = &[
     (Feature::Setting, "table of constants that changes between launches"),
     (Feature::Managed, "managed memory that the host computes in"),
     (Feature::EventOfTwo, "event that two streams wait for"),
+    (Feature::AfterCopy, "non-blocking stream after a copy that the host waited for"),
 ];

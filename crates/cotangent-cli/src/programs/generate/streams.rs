@@ -1,7 +1,7 @@
 //! Streams, and the waits without which a program would race: who used an array last, and who must wait for whom.
 
 use super::super::features::Feature;
-use super::{Buffer, Ctx};
+use super::{Buffer, Ctx, Scalar};
 use crate::check::random_kernels::tree::{Kind, Node};
 
 /// A stream that the function has made.
@@ -157,12 +157,30 @@ impl Ctx {
             4..=7 => all.extend(self.event_of_two()),
             _ => {}
         }
+        all.extend(self.after_copy());
         for _ in 0..1 + self.below(2) {
             all.extend(self.step_in_streams());
         }
         all.extend(self.settled());
         all.extend(ends);
         self.leave(marks);
+        all
+    }
+
+    /// A stream that does not wait for the default one changes an array which the host has a copy of by then.
+    fn after_copy(&mut self) -> Vec<Node> {
+        let Some(position) = self.streams.iter().position(|stream| !stream.is_blocking) else { return Vec::new() };
+        let Some(array) = self.pick_buffer(|it| it.is_mutable) else { return Vec::new() };
+        let Some(other) = self.pick_buffer(|it| it.name != array.name) else { return Vec::new() };
+        self.feature(Feature::AfterCopy);
+        let mut all = self.waits(DEFAULT, std::slice::from_ref(&array.name), &[]);
+        let (source, name) = (self.at_offset(&array, 1), self.name('v'));
+        let pattern =
+            format!("double #{name}#; cudaMemcpy(&{name}, {source}, sizeof(double), cudaMemcpyDeviceToHost);");
+        all.push(self.statement(&pattern, Vec::new()));
+        self.host_waited_for(DEFAULT);
+        self.scalars.push(Scalar { name, is_mutable: true, is_read_back: true });
+        all.extend(self.launch_map(&other, &array, position + 1));
         all
     }
 
