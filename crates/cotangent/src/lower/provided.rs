@@ -10,6 +10,10 @@ use crate::ir::{Name, Provided, ProvidedRecord, RecordId, Type};
 
 const ANONYMOUS: &str = "(anonymous namespace)::";
 
+/// What our headers have in this namespace does what CUDA's does, in other words: types have other fields, and functions
+/// that ours call are not in CUDA's. So derivatives bring their own.
+const OWN_WORDS: &str = "cooperative_groups::";
+
 /// What the program has of what was lowered.
 pub(super) fn provided(context: &mut Context<'_>) -> Provided {
     let mut provided = Provided { taken: taken(context), ..Provided::default() };
@@ -32,6 +36,7 @@ pub(super) fn provided(context: &mut Context<'_>) -> Provided {
             && declared.record.is_none()
             && template_arguments(node).is_empty()
             && full_name.as_deref() == Some(&*name)
+            && !name.starts_with(OWN_WORDS)
             && !overloaded.contains(&name)
             && types.all(|ty| mentioned(ty).is_none_or(|record| is_same(record, context, &provided.records)))
             && !has_enumeration
@@ -131,7 +136,8 @@ fn spelling(context: &Context<'_>, pass: Pass, declared: Declared<'_>) -> Option
         // Its access is not told.
         outer.node.data.tag_used.as_deref() == Some("class")
     });
-    if declarations.is_local(node.id) || declarations.lambda(node.id).is_some() || is_member_of_class {
+    let is_ours = declarations.scope(declared).spelling.starts_with(OWN_WORDS);
+    if declarations.is_local(node.id) || declarations.lambda(node.id).is_some() || is_member_of_class || is_ours {
         return None;
     }
     let name = declarations.name_of(node);
