@@ -11,7 +11,7 @@ use super::super::overlap::root;
 use super::super::variables::SymbolCopy;
 use super::Derived;
 use super::aggregates::Scratch;
-use super::beginnings::beginnings;
+use super::beginnings::{Beginnings, beginnings};
 use super::function::{Ctx, Pair};
 use crate::analysis::{Base, Object, carries_floats, effects, uses_memory, variables_of};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
@@ -89,22 +89,11 @@ impl Ctx<'_> {
                 out.extend(self.wait_after(args, kind, stream));
             }
             (RuntimeClass::Fill { stream }, [to, _, bytes, ..]) => {
-                if let Some(shadow) = self.shadow_of_memory(to, stmt.span) {
-                    let rest = [vec![shadow, bytes.clone()], optional(args, stream)].concat();
-                    out.push(call_of("cotangent::clear", rest));
-                    if self.is_touched_by_host(&self.objects.targets(to)) {
-                        out.push(wait_for(optional(args, stream).pop()));
-                    }
-                }
+                out.extend(self.filled("cotangent::clear", to, &[bytes], optional(args, stream), stmt.span));
             }
             (RuntimeClass::FillRows { stream }, [to, pitch, _, width, height, ..]) => {
-                if let Some(shadow) = self.shadow_of_memory(to, stmt.span) {
-                    let rows = vec![shadow, pitch.clone(), width.clone(), height.clone()];
-                    out.push(call_of("cotangent::clear_rows", [rows, optional(args, stream)].concat()));
-                    if self.is_touched_by_host(&self.objects.targets(to)) {
-                        out.push(wait_for(optional(args, stream).pop()));
-                    }
-                }
+                let rows = [pitch, width, height];
+                out.extend(self.filled("cotangent::clear_rows", to, &rows, optional(args, stream), stmt.span));
             }
             (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
             (RuntimeClass::Create { destroy }, [target, ..]) => {
@@ -160,6 +149,17 @@ impl Ctx<'_> {
             ) => {}
         }
         pair
+    }
+
+    /// The reverse of a fill: what was there before does not matter any more.
+    fn filled(&mut self, call: &str, to: &Expr, sizes: &[&Expr], stream: Vec<Expr>, span: Span) -> Block {
+        let Some(shadow) = self.shadow_of_memory(to, span) else { return Block::new() };
+        let sizes = sizes.iter().copied().cloned();
+        let mut out = vec![call_of(call, [shadow].into_iter().chain(sizes).chain(stream.clone()).collect())];
+        if self.is_touched_by_host(&self.objects.targets(to)) {
+            out.push(wait_for(stream.into_iter().next()));
+        }
+        out
     }
 
     /// A copy of pointers: what is reached through the copy is not known to be what the pointers lead to.
@@ -572,6 +572,7 @@ impl Ctx<'_> {
     fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch) -> Block {
         let mut checks = Block::new();
         let written = effects(self.module, launch.kernel).params;
+        let known = beginnings(self.module, self.primal, &self.address_taken);
         let mut before: Vec<(usize, Expr, BTreeSet<Object>)> = Vec::new();
         for (position, arg) in launch.args.iter().enumerate() {
             for pointer in self.pointers_in(arg).unwrap_or_else(|| vec![arg.clone()]) {
@@ -583,9 +584,9 @@ impl Ctx<'_> {
                     if !meets || !(is_active || is_written) {
                         continue;
                     }
-                    match self.beginnings([other_pointer, &pointer]) {
-                        Some(beginnings) => {
-                            let args = beginnings.map(|pointer| Expr::cast(pointer, const_void()));
+                    match told_apart(&known, [other_pointer, &pointer]) {
+                        Some(roots) => {
+                            let args = roots.map(|pointer| Expr::cast(pointer, const_void()));
                             checks.push(call_of("cotangent::require_apart", args.to_vec()));
                         }
                         None => {
@@ -600,14 +601,6 @@ impl Ctx<'_> {
             }
         }
         checks
-    }
-
-    /// Where the arrays begin that two pointers are into, if that tells whether they are one array.
-    fn beginnings(&self, pointers: [&Expr; 2]) -> Option<[Expr; 2]> {
-        let [left, right] = pointers.map(|pointer| root(pointer).clone());
-        let known = beginnings(self.module, self.primal, &self.address_taken);
-        let is_told = known.has(&left) && known.has(&right) && without_spans(&left) != without_spans(&right);
-        is_told.then_some([left, right])
     }
 
     /// Values that a kernel leaves in variables outside functions would be lost for other kernels.
@@ -625,6 +618,13 @@ impl Ctx<'_> {
             }
         }
     }
+}
+
+/// Where the arrays begin that two pointers are into, if that tells whether they are one array.
+fn told_apart(known: &Beginnings, pointers: [&Expr; 2]) -> Option<[Expr; 2]> {
+    let [left, right] = pointers.map(|pointer| root(pointer).clone());
+    let is_told = known.has(&left) && known.has(&right) && without_spans(&left) != without_spans(&right);
+    is_told.then_some([left, right])
 }
 
 fn same_array(module: &Module, launch: &Launch, positions: [usize; 2], span: Span) -> Diagnostic {

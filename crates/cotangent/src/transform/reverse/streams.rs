@@ -97,10 +97,9 @@ impl Ctx<'_> {
     /// results, and so does its gradient. The stream that was waited for came last, and now comes first: what waits for it
     /// by an event comes last.
     pub(super) fn last_waits(&self) -> Block {
-        let mut waits_at_all = false;
-        let found = self.waits_in_text(&mut waits_at_all);
+        let Some(found) = self.waits_in_text() else { return Block::new() };
         let everything = call_of("cudaDeviceSynchronize", Vec::new());
-        if !waits_at_all || found.contains(&everything) {
+        if found.contains(&everything) {
             return found;
         }
         let mut readers = Vec::new();
@@ -121,15 +120,15 @@ impl Ctx<'_> {
         args.first().is_some_and(|arg| self.stream(Some(arg), &[]) == stream)
     }
 
-    /// What the text waits for.
-    fn waits_in_text(&self, waits_at_all: &mut bool) -> Block {
-        let mut found: Block = Vec::new();
+    /// What the text waits for, but for streams that the function makes itself; none if it waits for nothing at all.
+    fn waits_in_text(&self) -> Option<Block> {
+        let mut waits: Option<Block> = None;
         walk::each_stmt(&self.primal.body, &mut |stmt| {
             let StmtKind::Runtime { call, args, .. } = &stmt.kind else { return };
             if runtime_class(call) != Some(RuntimeClass::Synchronize) {
                 return;
             }
-            *waits_at_all = true;
+            let found = waits.get_or_insert_default();
             let is_own = |arg: &Expr| match &arg.kind {
                 ExprKind::Load(place) => self.is_created(place),
                 _ => false,
@@ -150,7 +149,7 @@ impl Ctx<'_> {
                 found.push(wait);
             }
         });
-        found
+        waits
     }
 
     /// `loops` are the variables that live in each loop around.
