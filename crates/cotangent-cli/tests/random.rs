@@ -1,19 +1,44 @@
-//! The derivatives of random kernels are right, whatever the seed. `cargo xtask random` checks more of them.
+//! The derivatives of random kernels and of random whole programs are right. `cargo xtask random` and `cargo xtask programs`
+//! check more of them.
 
 use std::process::Command;
 use std::time::SystemTime;
 
 /// How many kernels.
-const COUNT: u64 = 300;
+const KERNELS: u64 = 300;
+
+/// How many programs.
+const PROGRAMS: u64 = 40;
 
 #[test]
 fn derivatives_of_random_kernels_are_right() {
-    let fixed = std::env::var("COTANGENT_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let seed = fixed.unwrap_or(now);
+    check("__random", KERNELS, now);
+}
+
+#[test]
+fn gradients_of_random_programs_are_right() {
+    // A fresh one once 5,000 programs are right: docs/design/random-programs.md has the figures.
+    check("__programs", PROGRAMS, 1000);
+}
+
+#[test]
+fn a_seed_means_the_same_kernel_for_ever() {
+    print_twice("__random");
+}
+
+#[test]
+fn a_seed_means_the_same_program_for_ever() {
+    print_twice("__programs");
+}
+
+/// Checks so many from the seed that `COTANGENT_SEED` states, or from this one.
+fn check(what: &str, count: u64, seed: u64) {
+    let stated = std::env::var("COTANGENT_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
+    let seed = stated.unwrap_or(seed);
     println!("COTANGENT_SEED={seed}");
     let output = Command::new(env!("CARGO_BIN_EXE_cotangent"))
-        .args(["__random", "--seeds", &format!("{seed}..{}", seed + COUNT)])
+        .args([what, "--seeds", &format!("{seed}..{}", seed + count)])
         .output()
         .expect("the command can be started");
     let said = String::from_utf8_lossy(&output.stdout);
@@ -25,11 +50,10 @@ fn derivatives_of_random_kernels_are_right() {
     );
 }
 
-#[test]
-fn a_seed_means_the_same_kernel_for_ever() {
+fn print_twice(what: &str) {
     let print = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
-        command.args(["__random", "--print", "--seeds", "7..12"]).output().expect("the command can be started").stdout
+        command.args([what, "--print", "--seeds", "7..12"]).output().expect("the command can be started").stdout
     };
     let (first, second) = (print(), print());
     assert!(first == second && first.len() > 1000);

@@ -6,6 +6,7 @@
 //! compared with these.
 
 mod compare;
+pub(crate) mod each_batch;
 mod half;
 mod layout;
 mod memory;

@@ -1,5 +1,5 @@
 //! `cotangent __programs`: random whole programs, whose gradients are compared with differences of the programs
-//! themselves. Not for users; `cargo xtask programs` and the test `programs` call it.
+//! themselves. Not for users; `cargo xtask programs` and the test `random` call it.
 //!
 //! A program whose gradient is refused is counted. One that is wrong is made smaller and printed.
 
@@ -11,10 +11,9 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -25,6 +24,7 @@ use self::features::{FEATURES, Feature};
 use self::generate::generate;
 use self::reduce::reduce;
 use self::tree::Program;
+use crate::check::each_batch::each_batch;
 use crate::exit;
 
 /// The word that asks for it.
@@ -103,33 +103,19 @@ pub(crate) fn programs(words: &[OsString]) -> Result<u8> {
     }
     let tools = Tools::find(Environment::of_process())?;
     let found = Mutex::new(Found::default());
-    let next = AtomicU64::new(options.seeds.start);
     let start = Instant::now();
-    let work = || -> Result<()> {
-        loop {
-            let first = next.fetch_add(options.batch, Ordering::Relaxed);
-            if first >= options.seeds.end {
-                return Ok(());
-            }
-            let programs: Vec<Program> = (first..options.seeds.end.min(first + options.batch)).map(generate).collect();
-            let check = !(first / options.batch).is_multiple_of(UNCHECKED);
-            for (program, outcome) in programs.iter().zip(outcomes(&tools, &programs, check)?) {
-                note(&tools, program, outcome, check, &options, &found)?;
-            }
-            let found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let seconds = start.elapsed().as_secs();
-            let Found { checked, .. } = *found;
-            eprintln!("{checked} programs, {} refused, {} wrong, {seconds} s", found.refused(), found.wrong());
-            if options.first && found.wrong() > 0 {
-                next.store(options.seeds.end, Ordering::Relaxed);
-            }
+    each_batch(&options.seeds, options.batch, options.jobs, |seeds| {
+        let check = !(seeds.start / options.batch).is_multiple_of(UNCHECKED);
+        let programs: Vec<Program> = seeds.map(generate).collect();
+        for (program, outcome) in programs.iter().zip(outcomes(&tools, &programs, check)?) {
+            note(&tools, program, outcome, check, &options, &found)?;
         }
-    };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let seconds = start.elapsed().as_secs();
+        let Found { checked, .. } = *found;
+        eprintln!("{checked} programs, {} refused, {} wrong, {seconds} s", found.refused(), found.wrong());
+        let is_enough = options.first && found.wrong() > 0;
+        Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     Ok(show(&found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())))
 }

@@ -10,10 +10,9 @@ pub(crate) mod tree;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -23,6 +22,7 @@ use self::batch::{Outcome, outcomes};
 use self::generate::generate;
 use self::reduce::reduce;
 use self::tree::Kernel;
+use crate::check::each_batch::each_batch;
 use crate::exit;
 
 /// The word that asks for it.
@@ -68,32 +68,20 @@ pub(crate) fn random(words: &[OsString]) -> Result<u8> {
     }
     let tools = Tools::find(Environment::of_process())?;
     let found = Mutex::new(Found::default());
-    let next = AtomicU64::new(options.seeds.start);
     let start = Instant::now();
-    let work = || -> Result<()> {
-        loop {
-            let first = next.fetch_add(options.batch, Ordering::Relaxed);
-            if first >= options.seeds.end {
-                return Ok(());
-            }
-            let kernels: Vec<Kernel> = (first..options.seeds.end.min(first + options.batch)).map(generate).collect();
-            let native = (first / options.batch).is_multiple_of(NATIVE);
-            let outcomes = outcomes(&tools, &kernels, native)?;
-            for (kernel, outcome) in kernels.iter().zip(outcomes) {
-                note(&tools, kernel, outcome, native, &options, &found)?;
-            }
-            let found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let refused: usize = found.refused.values().map(|(count, _)| count).sum();
-            let wrong: usize = found.wrong.values().map(|(count, _)| count).sum();
-            let seconds = start.elapsed().as_secs();
-            eprintln!("{} kernels, {refused} refused, {wrong} wrong, {seconds} s", found.checked);
+    each_batch(&options.seeds, options.batch, options.jobs, |seeds| {
+        let native = (seeds.start / options.batch).is_multiple_of(NATIVE);
+        let kernels: Vec<Kernel> = seeds.map(generate).collect();
+        let outcomes = outcomes(&tools, &kernels, native)?;
+        for (kernel, outcome) in kernels.iter().zip(outcomes) {
+            note(&tools, kernel, outcome, native, &options, &found)?;
         }
-    };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let refused: usize = found.refused.values().map(|(count, _)| count).sum();
+        let wrong: usize = found.wrong.values().map(|(count, _)| count).sum();
+        let seconds = start.elapsed().as_secs();
+        eprintln!("{} kernels, {refused} refused, {wrong} wrong, {seconds} s", found.checked);
+        Ok(ControlFlow::Continue(()))
     })?;
     Ok(show(&found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())))
 }
