@@ -44,7 +44,7 @@ pub(crate) fn exec(words: &[OsString]) -> ExitCode {
     };
     end_with_parent(parent);
     let Configuration { check, seed, threads } = configuration;
-    match run_program(Path::new(shared_object), &words[5..], Config { check, seed, threads }) {
+    match run_program(Path::new(shared_object), &words[5..], Config { check, seed, threads, late: false }) {
         // Not by returning: the program's own handlers for the end of the process are to run.
         Ok(code) => std::process::exit(code),
         Err(error) => {

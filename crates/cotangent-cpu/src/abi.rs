@@ -48,6 +48,16 @@ pub struct Site {
     pub line: u32,
 }
 
+impl Site {
+    /// Nothing is known about the place.
+    pub const UNKNOWN: Site = Site { file: std::ptr::null(), line: 0 };
+}
+
+// SAFETY: the file is a string literal of the program, which stays as it is while the process lives.
+unsafe impl Send for Site {}
+// SAFETY: as above.
+unsafe impl Sync for Site {}
+
 /// A copy, fill, allocation or release as it is asked for.
 #[repr(C)]
 #[derive(Clone, Copy)]

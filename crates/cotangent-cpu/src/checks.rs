@@ -10,17 +10,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::abi::{Dim, Launch, MAX_DYNAMIC_SHARED, Memory, Site};
+use crate::abi::{Dim, MAX_DYNAMIC_SHARED, Memory, Site};
 use crate::block::{Block, fail};
 use crate::check::{
-    Access, AccessKind, Actor, Checker, Code, Copy, DEFAULT_STREAM, Event, Options, SharedMemory, Side,
-    Site as CheckSite, Space, Symbolizer, Verdict, render,
+    Access, AccessKind, Actor, Checker, Code, Copy, Event, Options, SharedMemory, Side, Site as CheckSite, Space,
+    StreamId, Symbolizer, Verdict, render,
 };
-use crate::failure::{Failure, Place, file_name};
+use crate::failure::{Failure, Place, file_name, waiting};
+use crate::kernel::Shape;
 use crate::launch::running_block;
 use crate::program::Program;
 use crate::runtime::{dynamic_shared, runtime};
-use crate::{arena, event, report};
+use crate::{arena, report};
 
 /// What an uninitialised byte of shared memory looks like: no number, or minus one.
 const POISON: u8 = 0xff;
@@ -111,7 +112,7 @@ impl Checks {
     }
 
     /// A launch through a lambda has no name.
-    fn kernel_name(&mut self, function: usize) -> String {
+    pub(crate) fn kernel_name(&mut self, function: usize) -> String {
         let program = self.program.as_ref().filter(|_| function != 0);
         let Some(program) = program else { return String::from("kernel") };
         let name = self.kernels.entry(function).or_insert_with(|| {
@@ -135,7 +136,7 @@ impl Checks {
         self.checker.symbol(address, bytes, name, space);
     }
 
-    /// The checker, for what streams and events do.
+    /// The checker, for what streams and events do, and for kernels that tell it themselves.
     pub(crate) fn order(&mut self) -> &mut Checker {
         &mut self.checker
     }
@@ -149,10 +150,10 @@ impl Checks {
         self.checker.transfer(side, access) == Verdict::Continue
     }
 
-    fn event(&mut self, place: &Place, actor: Actor, remark: String) -> Event {
+    fn event(&mut self, place: &Place, what: String, actor: Actor, remark: String) -> Event {
         let file = self.checker.file(&place.file);
         let site = CheckSite::Line { file, line: place.line };
-        Event { site, what: format!("waits at `{}()`", place.what), actor, remark }
+        Event { site, what, actor, remark }
     }
 
     /// Hands a failure that only the executor sees to the checker.
@@ -166,7 +167,7 @@ impl Checks {
                 0 | 1 => String::new(),
                 count => format!("and {} more", count - 1),
             };
-            self.event(place, actor, remark)
+            self.event(place, failure.doing(place), actor, remark)
         });
         if let Some(primary) = events.next() {
             let secondary = events.next();
@@ -191,17 +192,21 @@ pub(crate) struct LaunchChecks {
 
 impl LaunchChecks {
     /// Begins a launch, if the run is checked.
-    pub(crate) fn begin(launch: &Launch) -> Option<LaunchChecks> {
+    pub(crate) fn begin(
+        shape: &Shape,
+        stream: StreamId,
+        site: Site,
+        kernel: impl FnOnce(&mut Checks) -> String,
+    ) -> Option<LaunchChecks> {
         if !runtime().config.check {
             return None;
         }
         let mut guard = lock();
         let checks = guard.as_mut()?;
-        let site = checks.site(launch.site);
+        let site = checks.site(site);
         let extents = |dim: Dim| [dim.x, dim.y, dim.z];
-        let (grid, block) = (extents(launch.grid), extents(launch.block));
-        let stream = event::stream_id(launch.stream).unwrap_or(DEFAULT_STREAM);
-        let kernel = checks.kernel_name(launch.function as usize);
+        let (grid, block) = (extents(shape.grid), extents(shape.block));
+        let kernel = kernel(checks);
         checks.checker.begin_launch_in(stream, &kernel, grid, block, site);
         Some(LaunchChecks { guard })
     }
@@ -262,7 +267,8 @@ impl Checks {
         if returned > 0 {
             let actor = self.checker.actor(thread);
             let remark = format!("{returned} threads of the block had returned");
-            let event = self.event(&place(), actor, remark);
+            let place = place();
+            let event = self.event(&place, waiting(&place), actor, remark);
             self.checker.report(Code::ReturnedThreads, None, event, None);
         }
     }

@@ -17,10 +17,16 @@ impl CudaError {
     pub const INVALID_MEMCPY_DIRECTION: CudaError = CudaError(21);
     pub const INVALID_DEVICE: CudaError = CudaError(101);
     pub const INVALID_RESOURCE_HANDLE: CudaError = CudaError(400);
+    pub const NOT_READY: CudaError = CudaError(600);
     pub const ILLEGAL_ADDRESS: CudaError = CudaError(700);
     pub const ASSERT: CudaError = CudaError(710);
+    pub const HOST_MEMORY_ALREADY_REGISTERED: CudaError = CudaError(712);
+    pub const HOST_MEMORY_NOT_REGISTERED: CudaError = CudaError(713);
+    pub const ILLEGAL_INSTRUCTION: CudaError = CudaError(715);
+    pub const MISALIGNED_ADDRESS: CudaError = CudaError(716);
     pub const LAUNCH_FAILURE: CudaError = CudaError(719);
     pub const NOT_PERMITTED: CudaError = CudaError(800);
+    pub const NOT_SUPPORTED: CudaError = CudaError(801);
 
     /// `Ok` for success, so that callers can use `?`.
     pub(crate) fn result(self) -> Result<(), CudaError> {

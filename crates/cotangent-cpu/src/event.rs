@@ -1,23 +1,32 @@
 //! Streams and events.
 //!
-//! Work is done when it is submitted, so a stream is only a name that has to be valid, and an event
-//! is the time at which it was recorded.
+//! A stream is a name that has to be valid; what it does and when is in `queue`. An event is the time at which its stream
+//! came to it.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use crate::check::{DEFAULT_STREAM, StreamId};
 use crate::checks;
 use crate::error::{self, CudaError};
+use crate::queue::{self, Seen, Ticket};
 
 /// What a handle stands for.
 enum Handle {
     Stream,
-    /// None until the event is recorded.
-    Event(Option<Instant>),
+    /// None until the program asks to record the event.
+    Event(Option<Record>),
+}
+
+/// A record of an event that was asked for.
+#[derive(Clone)]
+struct Record {
+    ticket: Ticket,
+    /// Set when the stream has come to it.
+    time: Arc<OnceLock<Instant>>,
 }
 
 /// The streams and events that exist.
@@ -80,9 +89,10 @@ pub(crate) fn stream_id(stream: *mut c_void) -> Result<StreamId, CudaError> {
     }
 }
 
-fn event_time(event: *mut c_void) -> Result<Option<Instant>, CudaError> {
+/// The last record of an event, if there is one.
+fn last_record(event: *mut c_void) -> Result<Option<Record>, CudaError> {
     with_handles(|all| match all.get(&(event as usize)) {
-        Some(Handle::Event(time)) => Ok(*time),
+        Some(Handle::Event(record)) => Ok(record.clone()),
         Some(Handle::Stream) | None => Err(CudaError::INVALID_RESOURCE_HANDLE),
     })
 }
@@ -94,6 +104,7 @@ pub(crate) unsafe extern "C" fn stream_create(stream: *mut *mut c_void, flags: u
     if code == 0 && flags & NON_BLOCKING != 0 {
         // SAFETY: just written.
         let id = unsafe { *stream } as usize;
+        queue::non_blocking_stream_created(id);
         checks::with(|checks| checks.order().non_blocking_stream_created(id));
     }
     code
@@ -115,7 +126,7 @@ pub(crate) unsafe extern "C" fn stream_synchronize(stream: *mut c_void) -> i32 {
     error::guarded(|| {
         let id = stream_id(stream)?;
         checks::with(|checks| checks.order().stream_synchronized(id));
-        Ok(())
+        queue::wait_for_stream(id)
     })
 }
 
@@ -123,8 +134,11 @@ pub(crate) unsafe extern "C" fn stream_synchronize(stream: *mut c_void) -> i32 {
 pub(crate) unsafe extern "C" fn stream_wait(stream: *mut c_void, event: *mut c_void) -> i32 {
     error::guarded(|| {
         let id = stream_id(stream)?;
-        event_time(event)?;
+        let record = last_record(event)?;
         checks::with(|checks| checks.order().stream_waits(id, event as usize));
+        if let Some(record) = record {
+            queue::stream_waits(id, record.ticket);
+        }
         Ok(())
     })
 }
@@ -138,13 +152,17 @@ pub(crate) unsafe extern "C" fn host_function(
 ) -> i32 {
     error::guarded(|| {
         let id = stream_id(stream)?;
-        checks::with(|checks| checks.order().begin_host_function(id));
-        error::without_runtime(|| {
-            // SAFETY: the user's own function and its argument.
-            unsafe { function(data) };
-        });
-        checks::with(|checks| checks.order().end_host_function());
-        Ok(())
+        let data = data as usize;
+        queue::submit(id, Seen::OnHost, move || {
+            checks::with(|checks| checks.order().begin_host_function(id));
+            error::without_runtime(|| {
+                // SAFETY: the user's own function and its argument.
+                unsafe { function(data as *mut c_void) };
+            });
+            checks::with(|checks| checks.order().end_host_function());
+            Ok(())
+        })
+        .map(drop)
     })
 }
 
@@ -154,7 +172,7 @@ pub(crate) unsafe extern "C" fn event_create(event: *mut *mut c_void) -> i32 {
 
 pub(crate) unsafe extern "C" fn event_destroy(event: *mut c_void) -> i32 {
     error::guarded(|| {
-        event_time(event)?;
+        last_record(event)?;
         with_handles(|all| all.remove(&(event as usize)));
         Ok(())
     })
@@ -162,9 +180,15 @@ pub(crate) unsafe extern "C" fn event_destroy(event: *mut c_void) -> i32 {
 
 pub(crate) unsafe extern "C" fn event_record(event: *mut c_void, stream: *mut c_void) -> i32 {
     error::guarded(|| {
-        event_time(event)?;
+        last_record(event)?;
         let id = stream_id(stream)?;
-        with_handles(|all| all.insert(event as usize, Handle::Event(Some(Instant::now()))));
+        let time = Arc::new(OnceLock::new());
+        let reached = Arc::clone(&time);
+        let ticket = queue::submit(id, Seen::OnDevice, move || {
+            reached.get_or_init(Instant::now);
+            Ok(())
+        })?;
+        with_handles(|all| all.insert(event as usize, Handle::Event(Some(Record { ticket, time }))));
         checks::with(|checks| checks.order().event_recorded(event as usize, id));
         Ok(())
     })
@@ -172,19 +196,22 @@ pub(crate) unsafe extern "C" fn event_record(event: *mut c_void, stream: *mut c_
 
 pub(crate) unsafe extern "C" fn event_synchronize(event: *mut c_void) -> i32 {
     error::guarded(|| {
-        event_time(event)?;
+        let record = last_record(event)?;
         checks::with(|checks| checks.order().event_synchronized(event as usize));
-        Ok(())
+        record.map_or(Ok(()), |record| queue::wait_for(record.ticket))
     })
 }
 
 pub(crate) unsafe extern "C" fn event_elapsed(milliseconds: *mut f32, start: *mut c_void, stop: *mut c_void) -> i32 {
     error::guarded(|| {
-        let (Some(start), Some(stop)) = (event_time(start)?, event_time(stop)?) else {
+        let (Some(start), Some(stop)) = (last_record(start)?, last_record(stop)?) else {
             return Err(CudaError::INVALID_RESOURCE_HANDLE);
         };
+        let (Some(start), Some(stop)) = (start.time.get(), stop.time.get()) else {
+            return Err(CudaError::NOT_READY);
+        };
         // SAFETY: the caller's own variable.
-        unsafe { *milliseconds = stop.duration_since(start).as_secs_f32() * 1e3 };
+        unsafe { *milliseconds = stop.duration_since(*start).as_secs_f32() * 1e3 };
         Ok(())
     })
 }
@@ -192,6 +219,6 @@ pub(crate) unsafe extern "C" fn event_elapsed(milliseconds: *mut f32, start: *mu
 pub(crate) extern "C" fn device_synchronize() -> i32 {
     error::guarded(|| {
         checks::with(|checks| checks.order().device_synchronized());
-        Ok(())
+        queue::wait_for_all()
     })
 }

@@ -1,5 +1,6 @@
 //! Why a launch ended before all its threads did.
 
+use std::borrow::Cow;
 use std::ffi::CStr;
 use std::fmt;
 
@@ -7,20 +8,21 @@ use crate::abi::{Dim, Site};
 use crate::check::Code;
 use crate::error::CudaError;
 
-/// A place in the source where threads wait, with what they wait in.
+/// A place in the source where threads wait or fail, with what they do there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) what: &'static str,
-    pub(crate) file: String,
-    pub(crate) line: u32,
-    /// The thread that is named for this place, and how many wait there.
-    pub(crate) thread: Dim,
-    pub(crate) count: u32,
+pub struct Place {
+    /// The function that they wait in, or the instruction.
+    pub what: Cow<'static, str>,
+    pub file: String,
+    pub line: u32,
+    /// The thread that is named for this place, and how many are there.
+    pub thread: Dim,
+    pub count: u32,
 }
 
 /// Why a launch ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// Live threads of a block wait at different barriers.
     DivergentBarriers { first: Place, second: Place },
     /// All live threads wait and none of them can go on.
@@ -35,6 +37,12 @@ pub(crate) enum Failure {
     Trap { place: Place },
     /// The checks found an access that a GPU would not survive.
     InvalidAccess,
+    /// An address that is no multiple of the size of the access.
+    Misaligned { place: Place },
+    /// An address at which the device has no memory.
+    IllegalAddress { place: Place },
+    /// An instruction that is none, or that cannot be executed here.
+    IllegalInstruction { place: Place, text: String },
 }
 
 impl Failure {
@@ -42,7 +50,9 @@ impl Failure {
     pub(crate) fn error(&self) -> CudaError {
         match self {
             Failure::Assert => CudaError::ASSERT,
-            Failure::InvalidAccess => CudaError::ILLEGAL_ADDRESS,
+            Failure::InvalidAccess | Failure::IllegalAddress { .. } => CudaError::ILLEGAL_ADDRESS,
+            Failure::IllegalInstruction { .. } => CudaError::ILLEGAL_INSTRUCTION,
+            Failure::Misaligned { .. } => CudaError::MISALIGNED_ADDRESS,
             Failure::DivergentBarriers { .. }
             | Failure::Deadlock { .. }
             | Failure::MaskWithoutSelf { .. }
@@ -52,14 +62,19 @@ impl Failure {
     }
 
     /// The code under which the finding is reported. Assertions and traps are the program's own
-    /// business, and an invalid access has been reported by the checks.
+    /// business, an instruction that cannot be executed is ours, and an invalid access has been
+    /// reported by the checks.
     pub(crate) fn code(&self) -> Option<Code> {
         match self {
             Failure::DivergentBarriers { .. } => Some(Code::DivergentBarrier),
             Failure::Deadlock { .. } | Failure::MaskWithoutSelf { .. } | Failure::NotInKernel { .. } => {
                 Some(Code::NeverArrives)
             }
-            Failure::Assert | Failure::Trap { .. } | Failure::InvalidAccess => None,
+            Failure::Misaligned { .. } => Some(Code::Misaligned),
+            Failure::IllegalAddress { .. } => Some(Code::OutOfBounds),
+            Failure::Assert | Failure::Trap { .. } | Failure::InvalidAccess | Failure::IllegalInstruction { .. } => {
+                None
+            }
         }
     }
 
@@ -68,9 +83,12 @@ impl Failure {
         match self {
             Failure::DivergentBarriers { first, second } => vec![first, second],
             Failure::Deadlock { places } => places.iter().collect(),
-            Failure::MaskWithoutSelf { place, .. } | Failure::NotInKernel { place } | Failure::Trap { place } => {
-                vec![place]
-            }
+            Failure::MaskWithoutSelf { place, .. }
+            | Failure::NotInKernel { place }
+            | Failure::Trap { place }
+            | Failure::Misaligned { place }
+            | Failure::IllegalAddress { place }
+            | Failure::IllegalInstruction { place, .. } => vec![place],
             Failure::Assert | Failure::InvalidAccess => Vec::new(),
         }
     }
@@ -80,13 +98,37 @@ impl Failure {
         match self {
             Failure::MaskWithoutSelf { mask, .. } => Some(format!("the mask {mask:#010x} leaves out the calling lane")),
             Failure::NotInKernel { .. } => Some(String::from("threads cannot wait for each other here")),
+            Failure::IllegalAddress { .. } => Some(String::from("access to an address where the device has no memory")),
+            Failure::IllegalInstruction { text, .. } => Some(format!("cannot execute the instruction `{text}`")),
             Failure::DivergentBarriers { .. }
             | Failure::Deadlock { .. }
             | Failure::Assert
             | Failure::Trap { .. }
-            | Failure::InvalidAccess => None,
+            | Failure::InvalidAccess
+            | Failure::Misaligned { .. } => None,
         }
     }
+
+    /// What the threads do at a place of this failure, as findings say it.
+    pub(crate) fn doing(&self, place: &Place) -> String {
+        match self {
+            Failure::DivergentBarriers { .. }
+            | Failure::Deadlock { .. }
+            | Failure::MaskWithoutSelf { .. }
+            | Failure::NotInKernel { .. } => waiting(place),
+            Failure::Assert
+            | Failure::Trap { .. }
+            | Failure::InvalidAccess
+            | Failure::Misaligned { .. }
+            | Failure::IllegalAddress { .. }
+            | Failure::IllegalInstruction { .. } => format!("executes `{}`", place.what),
+        }
+    }
+}
+
+/// How findings say that threads wait at a place.
+pub(crate) fn waiting(place: &Place) -> String {
+    format!("waits at `{}()`", place.what)
 }
 
 impl fmt::Display for Place {

@@ -3,23 +3,26 @@
 use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::abi::{DEFAULT_DYNAMIC_SHARED, Dim, Launch, MAX_DYNAMIC_SHARED, Site};
 use crate::block::{self, Block};
+use crate::check::StreamId;
 use crate::checks::{Checks, LaunchChecks};
 use crate::error::{self, CudaError};
 use crate::failure::{Failure, Place, file_name};
+use crate::kernel::{Kernel, Shape};
 use crate::order::BlockOrder;
-use crate::runtime::{Runtime, runtime};
+use crate::runtime::runtime;
 use crate::warp::{Collective, Operand};
-use crate::{event, report};
+use crate::{event, queue, report};
 
-/// A launch of fewer threads than this is not worth waking other OS threads.
+/// A launch of fewer threads than this is not worth waking other OS threads, if they run compiled code.
 const SMALL_LAUNCH: u64 = 2048;
 
-/// Threads that an OS thread takes at a time, at least.
+/// Threads of compiled code that an OS thread takes at a time, at least.
 const CHUNK_THREADS: u64 = 8192;
 
 thread_local! {
@@ -42,41 +45,49 @@ pub(crate) fn running_block() -> Option<*mut Block> {
 pub(crate) unsafe extern "C" fn launch(launch: *const Launch) -> i32 {
     // SAFETY: per the contract.
     let launch = unsafe { &*launch };
+    let shape = Shape { grid: launch.grid, block: launch.block, shared_bytes: launch.shared_bytes };
     error::guarded(|| {
-        if running_block().is_some() {
-            return Err(CudaError(801));
-        }
-        validate(launch)?;
-        run(runtime(), launch)
+        let stream = validate(&shape, launch.stream, launch.function, 0)?;
+        // What it is given lies on the caller's stack, so it cannot wait.
+        queue::wait_for_next(stream)?;
+        run(&Task { shape, stream, site: launch.site, code: Code::Compiled(launch) })
     })
 }
 
-/// The limits of a device of compute capability 9.0.
-fn validate(launch: &Launch) -> Result<(), CudaError> {
-    let Dim { x, y, z } = launch.grid;
-    let block = launch.block;
+/// Checks a launch against the limits of a device of compute capability 9.0. Returns its stream.
+pub(crate) fn validate(
+    shape: &Shape,
+    stream: *mut c_void,
+    function: *const c_void,
+    static_shared: usize,
+) -> Result<StreamId, CudaError> {
+    if running_block().is_some() {
+        return Err(CudaError::NOT_SUPPORTED);
+    }
+    let Dim { x, y, z } = shape.grid;
+    let block = shape.block;
     let grid_fits = (1..=0x7fff_ffff).contains(&x) && (1..=65535).contains(&y) && (1..=65535).contains(&z);
     let block_fits = (1..=1024).contains(&block.count()) && block.x <= 1024 && block.y <= 1024 && block.z <= 64;
     if !grid_fits || !block_fits {
         return Err(CudaError::INVALID_CONFIGURATION);
     }
-    event::stream_id(launch.stream)?;
-    if launch.shared_bytes > shared_limit(launch.function) as u64 {
+    let stream = event::stream_id(stream)?;
+    if shape.shared_bytes > shared_limit(function, static_shared) as u64 {
         return Err(CudaError::INVALID_VALUE);
     }
-    Ok(())
+    Ok(stream)
 }
 
-/// The dynamic shared memory that a kernel may ask for. A launch through a lambda does not tell
-/// which kernel it is; it may use what any kernel was allowed.
-fn shared_limit(function: *const c_void) -> usize {
+/// The dynamic shared memory that a kernel may ask for, besides what it has in any case. A launch through a lambda does
+/// not tell which kernel it is; it may use what any kernel was allowed.
+fn shared_limit(function: *const c_void, static_shared: usize) -> usize {
     let limits = SHARED_LIMITS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let Some(limits) = limits.as_ref() else { return DEFAULT_DYNAMIC_SHARED };
-    let found = match function.is_null() {
+    let allowed = limits.as_ref().and_then(|limits| match function.is_null() {
         true => limits.values().max().copied(),
         false => limits.get(&(function as usize)).copied(),
-    };
-    found.unwrap_or(0).max(DEFAULT_DYNAMIC_SHARED)
+    });
+    let without_asking = DEFAULT_DYNAMIC_SHARED.saturating_sub(static_shared);
+    allowed.unwrap_or(0).max(without_asking).min(MAX_DYNAMIC_SHARED.saturating_sub(static_shared))
 }
 
 pub(crate) extern "C" fn function_shared_limit(function: *const c_void, bytes: i32) -> i32 {
@@ -90,32 +101,85 @@ pub(crate) extern "C" fn function_shared_limit(function: *const c_void, bytes: i
     })
 }
 
-/// A launch, shared with the OS threads that run it while the launching thread waits.
-struct Shared<'a> {
-    launch: &'a Launch,
-    /// Only in checked runs, which use no other OS thread.
-    checks: Option<*mut Checks>,
+/// What runs the blocks of a launch.
+pub(crate) enum Code<'a> {
+    /// Functions of the loaded program.
+    Compiled(&'a Launch),
+    Kernel(&'a dyn Kernel),
 }
 
-// SAFETY: the closure of a launch is only read by the program's functions, and the launching
+impl Code<'_> {
+    /// A launch of fewer threads is not worth waking other OS threads.
+    fn small_launch(&self) -> u64 {
+        match self {
+            Code::Compiled(_) => SMALL_LAUNCH,
+            Code::Kernel(_) => 0,
+        }
+    }
+
+    /// Threads that an OS thread takes at a time, at least.
+    fn chunk_threads(&self) -> u64 {
+        match self {
+            Code::Compiled(_) => CHUNK_THREADS,
+            Code::Kernel(_) => 1,
+        }
+    }
+
+    /// The kernel's name, where the launch itself tells it.
+    fn name(&self) -> Option<&str> {
+        match self {
+            Code::Compiled(_) => None,
+            Code::Kernel(kernel) => Some(kernel.name()),
+        }
+    }
+}
+
+/// A launch that was found valid.
+pub(crate) struct Task<'a> {
+    pub(crate) shape: Shape,
+    pub(crate) stream: StreamId,
+    pub(crate) site: Site,
+    pub(crate) code: Code<'a>,
+}
+
+/// A launch, shared with the OS threads that run it while the launching thread waits.
+struct Shared<'a> {
+    task: &'a Task<'a>,
+    order: BlockOrder,
+    seed: u64,
+    /// Only in checked runs, which use no other OS thread.
+    checks: Option<*mut Checks>,
+    stop: AtomicBool,
+}
+
+// SAFETY: the closure of a launch is only read by the program's functions, a kernel may be shared, and the launching
 // thread waits until all blocks have run. The checks stay on the launching thread.
 unsafe impl Sync for Shared<'_> {}
 
-fn run(runtime: &Runtime, launch: &Launch) -> Result<(), CudaError> {
-    let blocks = launch.grid.count();
-    let threads_in_block = launch.block.count();
-    let stop = AtomicBool::new(false);
+/// Runs all blocks. A failure is reported, and the context is lost.
+pub(crate) fn run(task: &Task<'_>) -> Result<(), CudaError> {
+    let runtime = runtime();
+    let blocks = task.shape.grid.count();
+    let threads_in_block = task.shape.block.count();
     let failed: Mutex<Option<(Box<Failure>, u64)>> = Mutex::new(None);
-    let order = BlockOrder::new(blocks, runtime.config.seed);
-    let mut checks = LaunchChecks::begin(launch);
-    let shared = Shared { launch, checks: checks.as_mut().and_then(LaunchChecks::pointer) };
+    let mut checks = LaunchChecks::begin(&task.shape, task.stream, task.site, |checks| match &task.code {
+        Code::Compiled(launch) => checks.kernel_name(launch.function as usize),
+        Code::Kernel(kernel) => kernel.name().to_owned(),
+    });
+    let shared = Shared {
+        task,
+        order: BlockOrder::new(blocks, runtime.config.seed),
+        seed: runtime.config.seed,
+        checks: checks.as_mut().and_then(LaunchChecks::pointer),
+        stop: AtomicBool::new(false),
+    };
 
-    let chunk = (blocks / (runtime.workers() as u64 * 16)).max(CHUNK_THREADS.div_ceil(threads_in_block)).max(1);
+    let least = task.code.chunk_threads().div_ceil(threads_in_block);
+    let chunk = (blocks / (runtime.workers() as u64 * 16)).max(least).max(1);
     let run_from = |first: u64| {
         let shared = &shared;
-        let count = chunk.min(blocks - first);
-        if let Err((failure, index)) = run_chunk(runtime, shared, order, first, count, &stop) {
-            stop.store(true, Ordering::Relaxed);
+        if let Err((failure, index)) = run_chunk(shared, first..(first + chunk).min(blocks)) {
+            shared.stop.store(true, Ordering::Relaxed);
             failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert((failure, index));
         }
     };
@@ -127,53 +191,67 @@ fn run(runtime: &Runtime, launch: &Launch) -> Result<(), CudaError> {
             run_from(start * chunk);
         }
     };
-    match runtime.pool.as_ref().filter(|_| starts > 1 && blocks * threads_in_block > SMALL_LAUNCH) {
+    match runtime.pool.as_ref().filter(|_| starts > 1 && blocks * threads_in_block > task.code.small_launch()) {
         Some(pool) => drop(pool.broadcast(|_| work())),
         None => work(),
     }
     let failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let failed = failed.map(|(failure, index)| (failure, launch.grid.coordinates(index)));
+    let failed = failed.map(|(failure, index)| (failure, task.shape.grid.coordinates(index)));
     let checked = checks.is_some();
     if let Some(checks) = checks {
         checks.end(failed.as_ref().map(|(failure, block)| (&**failure, *block)));
     }
     let Some((failure, block)) = failed else { return Ok(()) };
-    if !checked {
-        report::launch_failed(&failure, launch, block);
+    // An instruction that cannot be executed is nothing that the checks have a finding for.
+    if !checked || matches!(*failure, Failure::IllegalInstruction { .. }) {
+        report::launch_failed(&failure, task.site, task.code.name(), block);
     }
     error::set_sticky(failure.error());
     Err(failure.error())
 }
 
-/// Runs `count` blocks on this OS thread, from position `first` of the order on.
-fn run_chunk(
-    runtime: &Runtime,
+/// Runs the blocks at some positions of the order on this OS thread.
+fn run_chunk(shared: &Shared<'_>, positions: Range<u64>) -> Result<(), (Box<Failure>, u64)> {
+    match shared.task.code {
+        Code::Compiled(launch) => run_compiled(shared, launch, positions),
+        Code::Kernel(kernel) => run_each(shared, positions, |index| {
+            let shape = &shared.task.shape;
+            // SAFETY: the launch holds the lock of the checks, and this OS thread is the only one that runs.
+            let checker = shared.checks.map(|checks| unsafe { (*checks).order() });
+            kernel.run_block(shape, shape.grid.coordinates(index), shared.seed, checker)
+        }),
+    }
+}
+
+/// Runs the blocks at some positions one after another, until one of the launch has failed.
+fn run_each(
     shared: &Shared<'_>,
-    order: BlockOrder,
-    first: u64,
-    count: u64,
-    stop: &AtomicBool,
+    mut positions: Range<u64>,
+    mut run_block: impl FnMut(u64) -> Result<(), Box<Failure>>,
 ) -> Result<(), (Box<Failure>, u64)> {
-    let launch = shared.launch;
+    positions.try_for_each(|position| {
+        let index = shared.order.block_at(position);
+        match shared.stop.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => run_block(index).map_err(|failure| (failure, index)),
+        }
+    })
+}
+
+fn run_compiled(shared: &Shared<'_>, launch: &Launch, positions: Range<u64>) -> Result<(), (Box<Failure>, u64)> {
     let block = BLOCK.with(UnsafeCell::get);
     // SAFETY: this OS thread's own block; it is not running, since kernels cannot launch.
     unsafe { (*block).prepare(launch, shared.checks) };
     RUNNING.set(block);
-    let looped = launch.run_blocks.is_some() && runtime.config.seed == 0 && !runtime.config.check;
+    let looped = launch.run_blocks.is_some() && shared.seed == 0 && shared.checks.is_none();
     // SAFETY: prepared above for this launch, which outlives the call.
-    let outcome = if stop.load(Ordering::Relaxed) {
+    let outcome = if shared.stop.load(Ordering::Relaxed) {
         Ok(())
     } else if looped {
+        let (first, count) = (positions.start, positions.end - positions.start);
         unsafe { block::run_loop(block, first, count) }.map_err(|failure| (failure, first))
     } else {
-        (first..first + count).map(|position| order.block_at(position)).try_for_each(|index| {
-            match stop.load(Ordering::Relaxed) {
-                true => Ok(()),
-                false => {
-                    unsafe { block::run_block(block, index, runtime.config.seed) }.map_err(|failure| (failure, index))
-                }
-            }
-        })
+        run_each(shared, positions, |index| unsafe { block::run_block(block, index, shared.seed) })
     };
     RUNNING.set(std::ptr::null_mut());
     outcome
@@ -238,7 +316,7 @@ pub(crate) unsafe extern "C" fn trap(file: *const c_char, line: u32) {
     let Some(block) = running_block() else { return };
     // SAFETY: as in `barrier`.
     let thread = unsafe { (*block).current_thread().1 };
-    let place = Place { what: "__trap", file: file_name(Site { file, line }), line, thread, count: 1 };
+    let place = Place { what: "__trap".into(), file: file_name(Site { file, line }), line, thread, count: 1 };
     // SAFETY: as in `barrier`.
     unsafe { block::fail(block, Failure::Trap { place }) }
 }

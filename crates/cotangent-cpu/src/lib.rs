@@ -11,6 +11,9 @@
 //!   __syncthreads, __shfl_sync ->  block, warp
 //! ```
 //!
+//! A kernel may also be something else than compiled code: see [`kernel`]. A process that is not started by
+//! [`run_program`] calls [`start`] and uses the same table.
+//!
 //! In a checked run the program is instrumented: every access, allocation and meeting of threads is
 //! told to the checker (`check`) by `checks`, memory comes out of `arena`, and blocks run one after
 //! another on the thread that launches.
@@ -24,16 +27,19 @@ mod device;
 mod error;
 mod event;
 mod failure;
+pub mod kernel;
 mod launch;
 mod loader;
 mod memory;
 mod order;
 mod program;
+mod queue;
 mod report;
 mod runtime;
 mod stack;
 mod warp;
 
 pub use error::{CudaError, describe_error};
-pub use loader::{FINDINGS_EXIT_CODE, LoadError, end_with_parent, run_program};
+pub use loader::{FINDINGS_EXIT_CODE, LoadError, end_with_parent, run_program, start};
+pub use memory::{memory_at, place_variable, register_host_memory, unregister_host_memory};
 pub use runtime::Config;

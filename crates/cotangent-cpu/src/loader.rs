@@ -4,12 +4,13 @@ use std::error::Error;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
 
 use crate::abi::{self, Api};
 use crate::runtime::{self, Config};
-use crate::{checks, report};
+use crate::{checks, queue, report};
 
 /// The exit code of a program that ended well but about which something was found.
 pub const FINDINGS_EXIT_CODE: i32 = 66;
@@ -44,13 +45,8 @@ type RunMain = unsafe extern "C" fn(Main, c_int, *mut *mut c_char) -> c_int;
 /// the process ends, however it does, and make the exit code [`FINDINGS_EXIT_CODE`] if it would
 /// be 0. One process runs one program.
 pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Config) -> Result<i32, LoadError> {
-    let api = runtime::start(config);
-    if config.check {
-        checks::start();
-    }
-    // Registered before the program is loaded, so it runs after the program's own destructors.
-    // SAFETY: `report_at_exit` fits the signature and needs no argument.
-    unsafe { on_exit(report_at_exit, std::ptr::null_mut()) };
+    // Before the program is loaded, so that the report comes after the program's own destructors.
+    let api = start(config);
     let library = open(program, api)?;
     let symbol = |name: &'static str| LoadError::Missing { path: program.to_path_buf(), symbol: name };
     // SAFETY: the one belongs to the support code compiled into every program, the other is its `main`.
@@ -82,6 +78,21 @@ pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Con
     // SAFETY: flushing all C streams has no precondition.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     Ok(code)
+}
+
+/// Sets the runtime of this process up, for a program that is loaded already or will be. As in [`run_program`], findings are
+/// reported when the process ends, and decide its exit code. The first configuration stays.
+pub fn start(config: Config) -> &'static Api {
+    static STARTED: Once = Once::new();
+    let api = runtime::start(config);
+    STARTED.call_once(|| {
+        if config.check {
+            checks::start();
+        }
+        // SAFETY: `report_at_exit` fits the signature and needs no argument.
+        unsafe { on_exit(report_at_exit, std::ptr::null_mut()) };
+    });
+    api
 }
 
 /// Sees to it that this process ends when the one that started it does, however that ends. `parent` is the number of that
@@ -122,6 +133,7 @@ unsafe extern "C" {
 
 /// Runs when the process ends, after the program's own destructors.
 extern "C" fn report_at_exit(code: c_int, _argument: *mut c_void) {
+    queue::finish();
     let errors = checks::report_all() + report::findings();
     if errors > 0 && code == 0 {
         // SAFETY: flushing has no precondition; `_exit` ends the process at once, with the code that

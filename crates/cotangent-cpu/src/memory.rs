@@ -6,11 +6,13 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
+use std::ops::Range;
 use std::sync::Mutex;
 
 use crate::abi::{Memory, Pointer, Request, SPACE_CONSTANT, SPACE_MANAGED, Site};
 use crate::check::Space;
 use crate::error::{self, CudaError};
+use crate::queue::{self, Seen};
 use crate::runtime::runtime;
 use crate::{arena, checks, event};
 
@@ -26,13 +28,24 @@ mod kind {
     pub(super) const DEFAULT: u32 = 4;
 }
 
+/// Where memory comes from, which says how the program gives it back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Allocated,
+    /// A variable of the program.
+    Variable,
+    /// The host's own memory, made known by `cudaHostRegister`.
+    Registered,
+    /// Freed in a stream that has not come to it yet.
+    Freed,
+}
+
 /// One allocation, or a variable of the program in device memory.
 #[derive(Clone, Copy)]
 struct Allocation {
     bytes: usize,
     memory: Memory,
-    /// Variables of the program cannot be freed.
-    variable: bool,
+    origin: Origin,
 }
 
 /// All allocations by address.
@@ -44,22 +57,84 @@ fn with_allocations<T>(body: impl FnOnce(&mut BTreeMap<usize, Allocation>) -> T)
 
 /// The allocation that contains `address`. One past the end does not count as inside.
 fn find(address: usize) -> Option<(usize, Allocation)> {
+    find_even_freed(address).filter(|(_, allocation)| allocation.origin != Origin::Freed)
+}
+
+fn find_even_freed(address: usize) -> Option<(usize, Allocation)> {
     with_allocations(|all| {
         let (&base, &allocation) = all.range(..=address).next_back()?;
         (address - base < allocation.bytes.max(1)).then_some((base, allocation))
     })
 }
 
+/// The allocation or variable around an address that a kernel uses, if the runtime knows one. What a stream has yet to free
+/// counts, since the kernel may come before.
+pub fn memory_at(address: usize) -> Option<Range<usize>> {
+    find_even_freed(address).map(|(base, allocation)| base..base + allocation.bytes)
+}
+
 /// What the program has allocated and not freed, in bytes.
 pub(crate) fn bytes_in_use() -> u64 {
-    with_allocations(|all| all.values().filter(|one| !one.variable).map(|one| one.bytes as u64).sum())
+    let is_used = |one: &&Allocation| matches!(one.origin, Origin::Allocated | Origin::Freed);
+    with_allocations(|all| all.values().filter(is_used).map(|one| one.bytes as u64).sum())
+}
+
+/// Makes memory of the host's known as pinned. Returns a `cudaError_t`.
+pub fn register_host_memory(address: usize, bytes: usize) -> i32 {
+    error::guarded(|| {
+        let end = address.checked_add(bytes).filter(|_| address != 0 && bytes != 0).ok_or(CudaError::INVALID_VALUE)?;
+        let is_known = with_allocations(|all| {
+            let overlaps = all.range(..end).next_back().is_some_and(|(base, one)| base + one.bytes > address);
+            if !overlaps {
+                all.insert(address, Allocation { bytes, memory: Memory::Pinned, origin: Origin::Registered });
+            }
+            overlaps
+        });
+        if is_known {
+            return Err(CudaError::HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        checks::with(|checks| checks.allocated(address, bytes, Memory::Pinned, Site::UNKNOWN));
+        Ok(())
+    })
+}
+
+/// Forgets what [`register_host_memory`] made known. Returns a `cudaError_t`.
+pub fn unregister_host_memory(address: usize) -> i32 {
+    error::guarded(|| {
+        queue::wait_for_all()?;
+        let known = with_allocations(|all| {
+            let known = all.get(&address).is_some_and(|one| one.origin == Origin::Registered);
+            known.then(|| all.remove(&address))
+        });
+        known.ok_or(CudaError::HOST_MEMORY_NOT_REGISTERED)?;
+        checks::with(|checks| {
+            checks.order().device_synchronized();
+            checks.free(address, Site::UNKNOWN)
+        });
+        Ok(())
+    })
+}
+
+/// Memory for a variable of a program that has no address of its own: zeroed, for ever, and known as [`symbol`] makes it
+/// known. None if there is no more memory.
+pub fn place_variable(name: &str, bytes: usize, alignment: usize, space: Space) -> Option<*mut u8> {
+    let alignment = alignment.max(ALIGNMENT).next_power_of_two();
+    let room = bytes.checked_add(alignment - ALIGNMENT)?.max(1);
+    let start = obtain(room)?;
+    // SAFETY: just obtained with this size.
+    unsafe { std::ptr::write_bytes(start, 0, room) };
+    let address = (start as usize).next_multiple_of(alignment);
+    let memory = if space == Space::Managed { Memory::Managed } else { Memory::Device };
+    with_allocations(|all| all.insert(address, Allocation { bytes, memory, origin: Origin::Variable }));
+    checks::with(|checks| checks.symbol(address, bytes, name, space));
+    Some(address as *mut u8)
 }
 
 /// # Safety
 /// `name` is a string of the loaded program.
 pub(crate) unsafe extern "C" fn symbol(address: *const c_void, bytes: u64, name: *const c_char, space: u32) {
     let memory = if space == SPACE_MANAGED { Memory::Managed } else { Memory::Device };
-    let allocation = Allocation { bytes: bytes as usize, memory, variable: true };
+    let allocation = Allocation { bytes: bytes as usize, memory, origin: Origin::Variable };
     let known = with_allocations(|all| all.insert(address as usize, allocation)).is_some();
     // A copy may have come first, without the name.
     if !known || !name.is_null() {
@@ -119,7 +194,7 @@ pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, 
                 let _ = checks.transfer(address as usize, bytes, true, true, request.site);
             }
         });
-        with_allocations(|all| all.insert(address as usize, Allocation { bytes, memory, variable: false }));
+        with_allocations(|all| all.insert(address as usize, Allocation { bytes, memory, origin: Origin::Allocated }));
         // SAFETY: checked above.
         unsafe { *pointer = address.cast() };
         Ok(())
@@ -132,16 +207,20 @@ pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, reque
         if pointer.is_null() {
             return Ok(());
         }
+        let asynchronous = request.asynchronous != 0;
+        if !asynchronous {
+            queue::wait_for_all()?;
+        }
         // `cudaFree` takes device and managed memory, `cudaFreeHost` pinned memory.
         let pinned = memory == Memory::Pinned as u32;
         let bytes = with_allocations(|all| {
-            let found = all.get(&(pointer as usize)).filter(|a| !a.variable);
-            let bytes = found.filter(|a| (a.memory == Memory::Pinned) == pinned)?.bytes;
-            all.remove(&(pointer as usize));
-            Some(bytes)
+            let found = all.get_mut(&(pointer as usize)).filter(|a| a.origin == Origin::Allocated);
+            let found = found.filter(|a| (a.memory == Memory::Pinned) == pinned)?;
+            found.origin = Origin::Freed;
+            Some(found.bytes)
         });
         checks::with(|checks| {
-            match (request.asynchronous != 0, bytes) {
+            match (asynchronous, bytes) {
                 // Freeing in a stream waits for that stream only.
                 (true, Some(bytes)) => {
                     checks.order().begin_transfer(stream);
@@ -153,8 +232,13 @@ pub(crate) unsafe extern "C" fn release(pointer: *mut c_void, memory: u32, reque
             // A checked run says more about a pointer that cannot be freed.
             checks.free(pointer as usize, request.site);
         });
-        give_back(pointer.cast(), bytes.ok_or(CudaError::INVALID_VALUE)?);
-        Ok(())
+        let (address, bytes) = (pointer as usize, bytes.ok_or(CudaError::INVALID_VALUE)?);
+        let free = move || {
+            with_allocations(|all| all.remove(&address));
+            give_back(address as *mut u8, bytes);
+            Ok(())
+        };
+        if asynchronous { queue::submit(stream, Seen::OnDevice, free).map(drop) } else { free() }
     })
 }
 
@@ -203,6 +287,37 @@ impl Rows {
 
     fn row(self, index: usize) -> usize {
         self.start + index * self.pitch
+    }
+
+    /// Writes other rows of the same length into these. Both were found valid when the copy was asked for, as far as the
+    /// runtime knows them; this is the promise that the next three functions stand on too.
+    fn copy_from(self, from: Rows) {
+        for row in 0..self.height {
+            // SAFETY: as said above; overlap is allowed.
+            unsafe { std::ptr::copy(from.row(row) as *const u8, self.row(row) as *mut u8, self.width) };
+        }
+    }
+
+    /// All rows, one behind the other.
+    fn gather(self) -> Vec<u8> {
+        // SAFETY: as in `copy_from`.
+        let row = |index| unsafe { std::slice::from_raw_parts(self.row(index) as *const u8, self.width) };
+        (0..self.height).flat_map(row).copied().collect()
+    }
+
+    /// The opposite of `gather`.
+    fn scatter(self, bytes: &[u8]) {
+        for (row, bytes) in bytes.chunks(self.width).enumerate() {
+            // SAFETY: as in `copy_from`; the bytes are ours.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.row(row) as *mut u8, self.width) };
+        }
+    }
+
+    fn fill(self, value: u8) {
+        for row in 0..self.height {
+            // SAFETY: as in `copy_from`.
+            unsafe { std::ptr::write_bytes(self.row(row) as *mut u8, value, self.width) };
+        }
     }
 
     /// Tells the checks of all bytes; rows without a gap between them are one.
@@ -259,15 +374,27 @@ pub(crate) unsafe extern "C" fn copy(
         }
         checks::with(|checks| checks.order().begin_transfer(stream));
         let sides = check_copy(to, from, kind, request.site)?;
-        // A copy from device to device is not waited for in any case.
-        if request.asynchronous == 0 && sides != (true, true) {
+        // A copy from device to device is not waited for in any case, one within the host always.
+        let is_waited_for = match sides {
+            (true, true) => false,
+            (false, false) => true,
+            (true, false) | (false, true) => request.asynchronous == 0,
+        };
+        if is_waited_for && request.asynchronous == 0 {
             checks::with(|checks| checks.order().stream_synchronized(stream));
         }
-        for row in 0..to.height {
-            // SAFETY: both sides were checked as far as the runtime knows them; overlap is allowed.
-            unsafe { std::ptr::copy(from.row(row) as *const u8, to.row(row) as *mut u8, to.width) };
-        }
-        Ok(())
+        let seen = if sides.0 { Seen::OnDevice } else { Seen::OnHost };
+        // What the host may change, or take away, as soon as the call returns is read now.
+        let is_staged = queue::is_late() && !is_waited_for && !sides.1 && find(from.start).is_none();
+        let staged = is_staged.then(|| from.gather());
+        let ticket = queue::submit(stream, seen, move || {
+            match staged {
+                Some(bytes) => to.scatter(&bytes),
+                None => to.copy_from(from),
+            }
+            Ok(())
+        })?;
+        if is_waited_for { queue::wait_for(ticket) } else { Ok(()) }
     })
 }
 
@@ -290,14 +417,15 @@ pub(crate) unsafe extern "C" fn fill(
         side(to, true)?;
         // A fill is waited for only where the host can see it.
         let is_managed = matches!(find(to.start), Some((_, Allocation { memory: Memory::Managed, .. })));
-        if request.asynchronous == 0 && is_managed {
+        let is_waited_for = request.asynchronous == 0 && is_managed;
+        if is_waited_for {
             checks::with(|checks| checks.order().stream_synchronized(stream));
         }
-        for row in 0..to.height {
-            // SAFETY: inside an allocation, as just checked.
-            unsafe { std::ptr::write_bytes(to.row(row) as *mut u8, value as u8, to.width) };
-        }
-        Ok(())
+        let ticket = queue::submit(stream, Seen::OnDevice, move || {
+            to.fill(value as u8);
+            Ok(())
+        })?;
+        if is_waited_for { queue::wait_for(ticket) } else { Ok(()) }
     })
 }
 

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::abi::{Dim, Launch};
+use crate::abi::{Dim, Site};
 use crate::checks;
 use crate::failure::{Failure, file_name};
 use crate::launch::running_block;
@@ -20,10 +20,14 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Reports why a launch ended, in a run without checks.
-pub(crate) fn launch_failed(failure: &Failure, launch: &Launch, block: Dim) {
+/// Reports why a launch ended, in a run without checks. The launch is known by its place, or by the kernel's name.
+pub(crate) fn launch_failed(failure: &Failure, site: Site, kernel: Option<&str>, block: Dim) {
     let Dim { x, y, z } = block;
-    let place = format!("in block ({x},{y},{z}) of the launch at {}:{}", file_name(launch.site), launch.site.line);
+    let launch = match kernel {
+        Some(name) if site.file.is_null() => format!("of `{name}`"),
+        _ => format!("at {}:{}", file_name(site), site.line),
+    };
+    let place = format!("in block ({x},{y},{z}) of the launch {launch}");
     match failure.code() {
         Some(code) => {
             FINDINGS.fetch_add(1, Ordering::Relaxed);

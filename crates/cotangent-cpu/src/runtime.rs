@@ -15,6 +15,8 @@ pub struct Config {
     pub threads: usize,
     /// Whether the program was compiled for checks and its accesses are checked.
     pub check: bool,
+    /// Whether streams do their work as late as CUDA allows, instead of when they are asked; not in a checked run.
+    pub late: bool,
 }
 
 /// The state behind the C functions.

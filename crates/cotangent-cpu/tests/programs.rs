@@ -199,7 +199,7 @@ fn run_child(configuration: &str) -> ! {
     let threads = next().parse().unwrap_or(1);
     let check = next() == "true";
     let arguments: Vec<String> = std::env::args().collect();
-    match run_program(&program, &arguments, Config { seed, threads, check }) {
+    match run_program(&program, &arguments, Config { seed, threads, check, late: false }) {
         Ok(code) => std::process::exit(code),
         Err(error) => {
             eprintln!("{error}");

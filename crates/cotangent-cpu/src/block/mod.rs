@@ -154,7 +154,7 @@ impl Block {
 
     fn place(&self, thread: u32, what: &'static str, site: Site, count: usize) -> Place {
         let coordinates = self.coordinates.get(thread as usize).copied().unwrap_or_default();
-        Place { what, file: file_name(site), line: site.line, thread: coordinates, count: count as u32 }
+        Place { what: what.into(), file: file_name(site), line: site.line, thread: coordinates, count: count as u32 }
     }
 
     /// Everybody has arrived: all that wait become ready.

@@ -1,0 +1,53 @@
+//! Kernels that something other than compiled code runs, such as an interpreter: what they have to do, and how they are
+//! launched.
+//!
+//! Everything around a block is the same as for a compiled kernel: the limits of a launch, the order of blocks by the
+//! seed, the OS threads, the errors, the findings. In a checked run a kernel tells the checker itself what its threads do.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::abi::{Dim, Site};
+use crate::check::Checker;
+use crate::launch::{self, Code, Task};
+use crate::{error, queue};
+
+pub use crate::failure::{Failure, Place};
+
+/// A kernel with its arguments that something other than compiled code runs.
+pub trait Kernel: Send + Sync {
+    /// The name as the user writes it, for messages.
+    fn name(&self) -> &str;
+
+    /// Bytes of shared memory that the kernel has whatever the launch asks for.
+    fn static_shared(&self) -> usize;
+
+    /// Runs one block to its end, on this OS thread. Several blocks may run at a time, on other OS threads, but not with
+    /// a checker: then a kernel calls `begin_block`, `begin_thread`, `access`, `barrier`, `warp_sync` and `end_block` on it.
+    fn run_block(
+        &self,
+        shape: &Shape,
+        index: Dim,
+        seed: u64,
+        checker: Option<&mut Checker>,
+    ) -> Result<(), Box<Failure>>;
+}
+
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub grid: Dim,
+    pub block: Dim,
+    /// Dynamic shared memory.
+    pub shared_bytes: u64,
+}
+
+/// Launches a kernel in a stream; `function` is the name under which its limit of shared memory was set. Returns a
+/// `cudaError_t`: what is wrong with the launch, and, if work is not late, why it failed.
+pub fn launch(kernel: Arc<dyn Kernel>, shape: Shape, stream: *mut c_void, function: *const c_void, site: Site) -> i32 {
+    error::guarded(|| {
+        let stream = launch::validate(&shape, stream, function, kernel.static_shared())?;
+        let work = move || launch::run(&Task { shape, stream, site, code: Code::Kernel(&*kernel) });
+        queue::submit(stream, queue::Seen::OnDevice, work).map(drop)
+    })
+}
