@@ -354,9 +354,11 @@ pub(crate) unsafe extern "C" fn access_copy(to: *const c_void, from: *const c_vo
 }
 
 /// The name of a kernel as the user writes it, from the name that the linker has for it.
-fn demangled(symbol: &str) -> String {
+pub(crate) fn demangled(symbol: &str) -> String {
     type Demangle = unsafe extern "C" fn(*const c_char, *mut c_char, *mut usize, *mut i32) -> *mut c_char;
-    let Ok(name) = CString::new(symbol) else { return symbol.to_owned() };
+    // Anything else may be the code of a type: "f" would become "float".
+    let is_mangled = symbol.starts_with("_Z");
+    let Some(name) = CString::new(symbol).ok().filter(|_| is_mangled) else { return symbol.to_owned() };
     // SAFETY: the C++ library's demangler, if it is there, returns a string from `malloc`, or null.
     unsafe {
         let demangle = libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_demangle".as_ptr());
@@ -376,6 +378,19 @@ fn demangled(symbol: &str) -> String {
 
 /// `void ns::k<float>(float*)` without its result and parameters.
 fn short_name(full: &str) -> &str {
-    let before_parameters = full.split('(').next().unwrap_or(full);
-    before_parameters.strip_prefix("void ").unwrap_or(before_parameters)
+    let is_parameters = |at: &usize| !full[*at..].starts_with("(anonymous namespace)");
+    let end = full.match_indices('(').map(|(at, _)| at).find(is_parameters).unwrap_or(full.len());
+    full[..end].strip_prefix("void ").unwrap_or(&full[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_name_has_no_result_and_no_parameters() {
+        assert_eq!(short_name("void ns::k<float>(float*)"), "ns::k<float>");
+        assert_eq!(short_name("(anonymous namespace)::k(int, void (*)(int))"), "(anonymous namespace)::k");
+        assert_eq!(short_name("ns::table"), "ns::table");
+    }
 }

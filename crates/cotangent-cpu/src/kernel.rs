@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::abi::{Dim, Site};
 use crate::check::Checker;
 use crate::launch::{self, Code, Task};
-use crate::{error, queue};
+use crate::{checks, error, queue};
 
 pub use crate::failure::{Failure, Place};
 
@@ -50,4 +50,14 @@ pub fn launch(kernel: Arc<dyn Kernel>, shape: Shape, stream: *mut c_void, functi
         let work = move || launch::run(&Task { shape, stream, site, code: Code::Kernel(&*kernel) });
         queue::submit(stream, queue::Seen::OnDevice, work).map(drop)
     })
+}
+
+/// The dynamic shared memory that launches of a function may ask for, besides what the kernel has in any case.
+pub fn dynamic_shared_limit(function: *const c_void, static_shared: usize) -> usize {
+    launch::shared_limit(function, static_shared)
+}
+
+/// A function or variable as the user writes it, from the name that the linker has for it.
+pub fn written_name(symbol: &str) -> String {
+    checks::demangled(symbol)
 }

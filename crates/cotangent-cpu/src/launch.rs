@@ -80,7 +80,7 @@ pub(crate) fn validate(
 
 /// The dynamic shared memory that a kernel may ask for, besides what it has in any case. A launch through a lambda does
 /// not tell which kernel it is; it may use what any kernel was allowed.
-fn shared_limit(function: *const c_void, static_shared: usize) -> usize {
+pub(crate) fn shared_limit(function: *const c_void, static_shared: usize) -> usize {
     let limits = SHARED_LIMITS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let allowed = limits.as_ref().and_then(|limits| match function.is_null() {
         true => limits.values().max().copied(),

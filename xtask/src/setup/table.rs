@@ -38,7 +38,14 @@ pub(crate) const PACKAGES: &[Package] = &[
     // The linker of Rust, the host compiler of nvcc, and the C and C++ libraries that Clang uses.
     Package {
         name: "g++",
-        brings: &[(Program, "g++"), (Program, "gcc"), (Library, "pthread"), (Library, "dl"), (Library, "m")],
+        brings: &[
+            (Program, "g++"),
+            (Program, "gcc"),
+            (Program, "ld.bfd"),
+            (Library, "pthread"),
+            (Library, "dl"),
+            (Library, "m"),
+        ],
     },
     Package { name: "python3-venv", brings: &[(Program, "python3"), (PythonModule, "ensurepip")] },
     Package { name: "git", brings: &[(Program, "git")] },

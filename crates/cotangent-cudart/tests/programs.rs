@@ -1,0 +1,102 @@
+//! Programs that nvcc compiles and links run with this library.
+
+mod toolkit;
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+use toolkit::{library, nvcc, toolkit};
+
+const FOR_PTX: &str = "arch=compute_75,code=compute_75";
+
+/// Compiles a program, linked against our library or NVIDIA's, and runs it with ours.
+struct Run<'a> {
+    name: &'a str,
+    target: &'a str,
+    flags: &'a [&'a str],
+    against_nvidias: bool,
+    environment: &'a [(&'a str, &'a str)],
+}
+
+impl Run<'_> {
+    fn output(&self) -> Output {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let link = |from, name: &str| symlink(from, folder.path().join(name)).expect("a writable temporary folder");
+        link(library(), "libcudart.so.13");
+        link(if self.against_nvidias { toolkit("lib/libcudart.so.13") } else { library() }, "libcudart.so");
+        self.compile(&folder);
+        Command::new(folder.path().join("program"))
+            .env("LD_LIBRARY_PATH", folder.path())
+            .envs(self.environment.iter().copied())
+            .output()
+            .expect("the program starts")
+    }
+
+    fn compile(&self, folder: &TempDir) {
+        let output = Command::new(nvcc())
+            .args(["-cudart", "shared", "-gencode", self.target, "-L"])
+            .arg(folder.path())
+            .args(self.flags)
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(self.name))
+            .arg("-o")
+            .arg(folder.path().join("program"))
+            .output()
+            .expect("nvcc starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// Exit code, standard output and standard error.
+fn said(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+const HOST: Run<'_> = Run { name: "host.cu", target: FOR_PTX, flags: &[], against_nvidias: false, environment: &[] };
+
+/// What `host.cu` asks for and does not get, said once.
+fn quiet_but_for_graphs() -> (Option<i32>, String, String) {
+    let said = "cotangent: cudaGraphCreate is not supported by this runtime\n";
+    (Some(0), String::new(), String::from(said))
+}
+
+#[test]
+fn memory_streams_and_events_do_what_cuda_says() {
+    assert_eq!(said(&HOST.output()), quiet_but_for_graphs());
+}
+
+#[test]
+fn a_program_for_default_streams_of_each_thread_runs() {
+    let run = Run { flags: &["-default-stream", "per-thread"], ..HOST };
+    assert_eq!(said(&run.output()), quiet_but_for_graphs());
+}
+
+#[test]
+fn a_program_that_was_linked_against_nvidias_library_runs() {
+    let run = Run { against_nvidias: true, ..HOST };
+    assert_eq!(said(&run.output()), quiet_but_for_graphs());
+}
+
+#[test]
+fn a_checked_run_does_not_work_late_and_finds_nothing_in_what_is_right() {
+    let run = Run { environment: &[("COTANGENT_CUDART_CHECK", "1")], flags: &["-DCHECKED"], ..HOST };
+    assert_eq!(said(&run.output()), quiet_but_for_graphs());
+}
+
+#[test]
+fn a_setting_that_is_no_number_is_refused() {
+    let run = Run { environment: &[("COTANGENT_CUDART_SEED", "one")], ..HOST };
+    let refused = "cotangent: COTANGENT_CUDART_SEED is \"one\", which is not a number that it can be\n";
+    assert_eq!(said(&run.output()), (Some(2), String::new(), String::from(refused)));
+}
+
+#[test]
+fn a_launch_without_ptx_is_an_error_that_is_explained_once() {
+    let run = Run { name: "without_ptx.cu", target: "arch=compute_75,code=sm_75", ..HOST };
+    let (code, output, errors) = said(&run.output());
+    assert_eq!((code, output.as_str()), (Some(0), ""), "{errors}");
+    assert!(errors.starts_with("cotangent: "), "{errors}");
+    assert_eq!(errors.matches("cotangent: ").count(), 1, "{errors}");
+}
