@@ -283,6 +283,10 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) printed: bool,
 
+    /// Run what nvcc makes of the program: its PTX, executed on the CPU behind a CUDA runtime of Cotangent's
+    #[arg(long, conflicts_with = "printed")]
+    pub(crate) nvcc: bool,
+
     /// Permute the order of blocks and threads; 0 is the natural order
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -328,6 +332,8 @@ pub(crate) enum Place {
     Include,
     /// The CMake package: cmake -DCotangent_DIR=$(cotangent where cmake) …
     Cmake,
+    /// The CUDA runtime that executes PTX on the CPU, as a folder for -L and LD_LIBRARY_PATH
+    Cudart,
 }
 
 /// How the user's file is read.

@@ -11,6 +11,7 @@ mod grad;
 mod print;
 mod programs;
 mod run;
+mod run_nvcc;
 mod terminal;
 mod text;
 mod whereabouts;

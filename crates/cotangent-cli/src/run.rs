@@ -14,9 +14,13 @@ use cotangent_driver::{Environment, Tools, flags};
 use crate::arguments::Run;
 use crate::exec;
 use crate::exit;
+use crate::run_nvcc;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
+    if options.nvcc {
+        return run_nvcc::run(options, terminal);
+    }
     let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
     terminal.flag_notes(&flags.notes);
     let tools = Tools::find(Environment::of_process())?;
@@ -60,7 +64,7 @@ fn build(options: &Run, flags: &ParseFlags, tools: &Tools, shared_object: &Path,
 }
 
 /// The program's own exit code; findings of the checks count as a fault of the program.
-fn exit_code(status: ExitStatus, check: bool, terminal: &Terminal) -> u8 {
+pub(crate) fn exit_code(status: ExitStatus, check: bool, terminal: &Terminal) -> u8 {
     match (status.code(), status.signal()) {
         (Some(cotangent_cpu::FINDINGS_EXIT_CODE), _) if check => exit::PROGRAM,
         // The low eight bits are all that an exit code has.

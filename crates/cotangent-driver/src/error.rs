@@ -23,6 +23,11 @@ pub enum DriverError {
     NvccMissing,
 
     #[error(
+        "the CUDA runtime that executes PTX, libcotangent_cudart.so, is not beside {command}\n  Build it: cargo build -p cotangent-cudart   (as the command itself was built), and leave it in the same folder"
+    )]
+    CudartMissing { command: PathBuf },
+
+    #[error(
         "{path} is not a CUDA toolkit: {missing} is missing\n  --cuda-path wants the folder that holds include/cuda_runtime.h, for instance /usr/local/cuda-12.4"
     )]
     NotAToolkit { path: PathBuf, missing: &'static str },
@@ -114,6 +119,7 @@ impl DriverError {
             Self::ClangMissing
             | Self::ClangVersion { .. }
             | Self::NvccMissing
+            | Self::CudartMissing { .. }
             | Self::NoCacheFolder
             | Self::File { .. }
             | Self::Spawn { .. }

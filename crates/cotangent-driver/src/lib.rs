@@ -5,6 +5,7 @@ mod advice;
 mod brackets;
 pub mod cc;
 pub mod compile;
+pub mod cudart;
 pub mod derivative;
 pub mod environment;
 pub mod error;
@@ -22,4 +23,5 @@ pub mod tools;
 
 pub use environment::Environment;
 pub use error::{Blame, DriverError};
+pub use process::ends_with_us;
 pub use tools::Tools;

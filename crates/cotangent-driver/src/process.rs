@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// Has the system kill what the command starts when the thread that starts it ends, which waits for it. Compilers start
 /// processes of their own, which this does not reach; they end when they have nothing left to do.
-pub(crate) fn ends_with_us(command: &mut Command) -> &mut Command {
+pub fn ends_with_us(command: &mut Command) -> &mut Command {
     let parent = std::process::id();
     let before_it_runs = move || {
         // SAFETY: system calls that touch no memory, as is demanded between fork and exec.

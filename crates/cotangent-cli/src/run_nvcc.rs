@@ -1,0 +1,55 @@
+//! `cotangent run --nvcc`: nvcc compiles and links the program, against a CUDA runtime that executes its PTX on the CPU.
+//! What runs is what would run on a GPU, but for the last step, ptxas.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use anyhow::{Context, Result};
+use cotangent_driver::cudart::{self, Linked};
+use cotangent_driver::{Environment, flags};
+
+use crate::arguments::Run;
+use crate::exit;
+use crate::run::exit_code;
+use crate::terminal::Terminal;
+
+pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
+    let environment = Environment::of_process();
+    let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
+    terminal.flag_notes(&flags.notes);
+    let this_command = std::env::current_exe().context("cannot find this command's own file")?;
+    let library = cudart::folder(&environment, &this_command)?;
+    let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
+    let program = folder.path().join("program");
+    let Linked { status, notes } = terminal.step(&format!("Compiling {} with nvcc", options.file.display()), || {
+        cudart::link(&environment, &library, &options.file, &options.reading.flags, &program, terminal.colour)
+    })?;
+    terminal.rendered(&notes);
+    if !status.success() {
+        return Ok(exit::PROGRAM);
+    }
+    let status = execute(options, &library, &program)?;
+    Ok(exit_code(status, options.check, terminal))
+}
+
+fn execute(options: &Run, library: &Path, program: &Path) -> Result<ExitStatus> {
+    let mut command = Command::new(program);
+    command
+        .args(&options.args)
+        .env("LD_LIBRARY_PATH", search_path(library))
+        .env("COTANGENT_CUDART_SEED", options.seed.to_string())
+        .env("COTANGENT_CUDART_THREADS", options.threads.to_string())
+        .env("COTANGENT_CUDART_CHECK", u8::from(options.check).to_string());
+    cotangent_driver::ends_with_us(&mut command).status().with_context(|| format!("cannot run {}", program.display()))
+}
+
+/// The folder before all others that libraries are looked for in.
+fn search_path(folder: &Path) -> OsString {
+    let mut path = folder.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
+        path.push(":");
+        path.push(others);
+    }
+    path
+}
