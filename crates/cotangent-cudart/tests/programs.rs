@@ -86,6 +86,18 @@ fn a_checked_run_does_not_work_late_and_finds_nothing_in_what_is_right() {
 }
 
 #[test]
+fn findings_name_the_lines_of_the_program() {
+    let environment = &[("COTANGENT_CUDART_CHECK", "1")];
+    for flags in [["-g", "-O0"], ["-g", "-O2"]] {
+        let (code, output, errors) = said(&Run { name: "wrong.cu", flags: &flags, environment, ..HOST }.output());
+        assert_eq!((code, output.as_str()), (Some(66), ""), "{errors}");
+        assert!(errors.contains("wrong.cu:8  write of 12 bytes by the host\n"), "{errors}");
+        assert!(errors.contains("12 bytes at offset 0 of 8 allocated at "), "{errors}");
+        assert!(errors.contains("wrong.cu:7\n"), "{errors}");
+    }
+}
+
+#[test]
 fn a_setting_that_is_no_number_is_refused() {
     let run = Run { environment: &[("COTANGENT_CUDART_SEED", "one")], ..HOST };
     let refused = "cotangent: COTANGENT_CUDART_SEED is \"one\", which is not a number that it can be\n";
