@@ -37,11 +37,11 @@ thread_local! {
 /// Those of the crate, as for all functions of this file; `arguments` points to one pointer for each parameter.
 unsafe fn launch(function: *const c_void, configuration: Configuration, arguments: *mut *mut c_void) -> i32 {
     let site = PLACE.take().unwrap_or_else(caller);
-    let (module, name) = match registration::kernel(function) {
+    let found = match registration::kernel(function) {
         Ok(found) => found,
         Err(code) => return code,
     };
-    let Some(info) = module.kernel(&name) else { return fail(CudaError::INVALID_VALUE) };
+    let info = found.info();
     let Configuration { grid, block, shared_bytes, stream } = configuration;
     if info.max_threads.is_some_and(|most| block.count() > u64::from(most)) {
         return fail(CudaError::INVALID_VALUE);
@@ -53,7 +53,7 @@ unsafe fn launch(function: *const c_void, configuration: Configuration, argument
         let value = unsafe { std::slice::from_raw_parts((*arguments.add(index)).cast::<u8>(), parameter.bytes) };
         values[parameter.offset..parameter.offset + parameter.bytes].copy_from_slice(value);
     }
-    let Some(bound) = module.bind(&name, values) else { return fail(CudaError::INVALID_VALUE) };
+    let Some(bound) = found.module.bind(&found.name, values) else { return fail(CudaError::INVALID_VALUE) };
     let shape = Shape { grid, block, shared_bytes: shared_bytes as u64 };
     kernel::launch(Arc::new(bound), shape, stream, function, site)
 }
