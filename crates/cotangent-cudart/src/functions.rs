@@ -16,7 +16,7 @@ const MAX_DYNAMIC_SHARED_MEMORY: i32 = 8;
 /// Limits of a multiprocessor.
 const MOST_BLOCKS: usize = 32;
 const MOST_THREADS: usize = 2048;
-const MOST_THREADS_IN_BLOCK: i32 = 1024;
+pub(crate) const MOST_THREADS_IN_BLOCK: i32 = 1024;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaFuncGetAttributes(attributes: *mut FuncAttributes, function: *const c_void) -> i32 {

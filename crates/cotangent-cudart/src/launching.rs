@@ -8,6 +8,7 @@ use cotangent_cpu::CudaError;
 use cotangent_cpu::abi::{Dim, Site};
 use cotangent_cpu::kernel::{self, Shape};
 
+use crate::functions::MOST_THREADS_IN_BLOCK;
 use crate::places::caller;
 use crate::registration;
 use crate::runtime::{Handle, fail, give};
@@ -43,7 +44,9 @@ unsafe fn launch(function: *const c_void, configuration: Configuration, argument
     };
     let info = found.info();
     let Configuration { grid, block, shared_bytes, stream } = configuration;
-    if info.max_threads.is_some_and(|most| block.count() > u64::from(most)) {
+    // More than any kernel may have is an error of its own.
+    let fits_device = block.count() <= MOST_THREADS_IN_BLOCK as u64;
+    if fits_device && info.max_threads.is_some_and(|most| block.count() > u64::from(most)) {
         return fail(CudaError::INVALID_VALUE);
     }
     let size = info.parameters.iter().map(|parameter| parameter.offset + parameter.bytes).max().unwrap_or(0);
