@@ -116,7 +116,7 @@ pub fn unregister_host_memory(address: usize) -> i32 {
     })
 }
 
-/// Memory for a variable of a program that has no address of its own: zeroed, for ever, and known as [`symbol`] makes it
+/// Memory for a variable of a program that has no address of its own: zeroed, for ever, and known as `symbol` makes it
 /// known. None if there is no more memory.
 pub fn place_variable(name: &str, bytes: usize, alignment: usize, space: Space) -> Option<*mut u8> {
     let alignment = alignment.max(ALIGNMENT).next_power_of_two();
