@@ -1,0 +1,151 @@
+//! A loaded module: its kernels and variables, and kernels with their arguments, ready to be launched.
+
+use std::sync::Arc;
+
+use cotangent_cpu::kernel::written_name;
+
+use crate::bound::Bound;
+use crate::decode::{Wanted, decode};
+use crate::program::{Function, Program};
+use crate::syntax::{SyntaxError, parse};
+
+/// In which memory a variable of a module is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariableSpace {
+    Global,
+    Constant,
+}
+
+/// A variable that needs a place in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable<'a> {
+    pub name: &'a str,
+    pub bytes: usize,
+    pub alignment: usize,
+    pub space: VariableSpace,
+}
+
+/// One parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub offset: usize,
+    pub bytes: usize,
+}
+
+/// What must be known to launch a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelInfo {
+    pub parameters: Vec<Parameter>,
+    /// Shared memory that every launch has, in bytes.
+    pub static_shared: usize,
+    /// Bytes of a thread's frame.
+    pub local_bytes: usize,
+    pub max_threads: Option<u32>,
+}
+
+/// A module that was read and decoded.
+pub struct Module {
+    pub(crate) program: Program,
+    variables: Vec<(String, usize, usize)>,
+}
+
+impl Module {
+    /// Reads and decodes a text. `place` gives each variable its memory: zeroed, of that size and alignment, for ever.
+    pub fn load(text: &str, place: &mut dyn FnMut(&Variable<'_>) -> *mut u8) -> Result<Module, SyntaxError> {
+        let syntax = parse(text)?;
+        let mut variables = Vec::new();
+        let mut placing = |wanted: &Wanted<'_>| {
+            let space = if wanted.is_constant { VariableSpace::Constant } else { VariableSpace::Global };
+            let (bytes, alignment) = (wanted.bytes as usize, wanted.alignment as usize);
+            let address = place(&Variable { name: wanted.name, bytes, alignment, space }) as usize;
+            variables.push((wanted.name.to_owned(), address, bytes));
+            address as u64
+        };
+        let (program, placed) = decode(&syntax, &mut placing)?;
+        for variable in placed {
+            let (_, address, bytes) =
+                variables.iter().find(|(name, ..)| *name == variable.name).cloned().unwrap_or_default();
+            let length = variable.bytes.len().min(bytes);
+            if address == variable.address as usize && address != 0 {
+                // SAFETY: the memory that `place` gave for this variable, no more than was asked for.
+                unsafe { std::ptr::copy_nonoverlapping(variable.bytes.as_ptr(), address as *mut u8, length) };
+            }
+        }
+        Ok(Module { program, variables })
+    }
+
+    /// The address and size of a variable.
+    pub fn variable(&self, name: &str) -> Option<(usize, usize)> {
+        self.variables.iter().find(|(known, ..)| known == name).map(|(_, address, bytes)| (*address, *bytes))
+    }
+
+    /// Names of all kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.program.functions.iter().filter(|function| function.is_kernel).map(|function| function.name.as_str())
+    }
+
+    pub fn kernel(&self, name: &str) -> Option<KernelInfo> {
+        let (index, function) = self.kernel_function(name)?;
+        let parameters = function
+            .parameters
+            .iter()
+            .map(|slot| Parameter { offset: slot.offset as usize, bytes: slot.bytes as usize });
+        Some(KernelInfo {
+            parameters: parameters.collect(),
+            static_shared: self.layout(index).1 as usize,
+            local_bytes: function.frame as usize,
+            max_threads: function.max_threads,
+        })
+    }
+
+    /// A kernel with its arguments: the bytes of the parameters, where [`KernelInfo::parameters`] says.
+    pub fn bind(self: &Arc<Module>, name: &str, arguments: Vec<u8>) -> Option<Bound> {
+        let (index, function) = self.kernel_function(name)?;
+        let (shared, static_shared) = self.layout(index);
+        let name = written_name(&function.name);
+        Some(Bound { module: Arc::clone(self), kernel: index, name, shared, static_shared, arguments })
+    }
+
+    fn kernel_function(&self, name: &str) -> Option<(usize, &Function)> {
+        let index = *self.program.by_name.get(name)?;
+        let function = &self.program.functions[index];
+        (function.is_kernel && function.is_defined).then_some((index, function))
+    }
+
+    /// Where the variables in shared memory lie that a kernel can reach, and how many bytes they take. What a launch adds
+    /// follows them.
+    fn layout(&self, kernel: usize) -> (Vec<u32>, u32) {
+        let program = &self.program;
+        let mut reached = vec![false; program.functions.len()];
+        let mut pending = vec![kernel];
+        while let Some(index) = pending.pop() {
+            if std::mem::replace(&mut reached[index], true) {
+                continue;
+            }
+            let function = &program.functions[index];
+            pending.extend(&function.callees);
+            if function.calls_unknown {
+                let others = program.functions.iter().enumerate().filter(|(_, other)| !other.is_kernel);
+                pending.extend(others.map(|(index, _)| index));
+            }
+        }
+        let functions = program.functions.iter().zip(&reached).filter(|(_, reached)| **reached);
+        let mut used: Vec<usize> = functions.flat_map(|(function, _)| function.shared.iter().copied()).collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut offsets = vec![0; program.shared.len()];
+        let mut end = 0u32;
+        for &index in &used {
+            let variable = &program.shared[index];
+            if let Some(bytes) = variable.bytes {
+                offsets[index] = end.next_multiple_of(variable.alignment);
+                end = offsets[index].saturating_add(bytes);
+            }
+        }
+        let dynamic = used.iter().filter(|index| program.shared[**index].bytes.is_none());
+        let alignment = dynamic.clone().map(|index| program.shared[*index].alignment).max().unwrap_or(1);
+        let end = end.next_multiple_of(alignment);
+        dynamic.for_each(|index| offsets[*index] = end);
+        (offsets, end)
+    }
+}

@@ -1,0 +1,163 @@
+//! Small kernels in PTX, run block by block.
+
+use std::sync::Arc;
+
+use cotangent_cpu::abi::Dim;
+use cotangent_cpu::kernel::{Failure, Kernel, Shape};
+use cotangent_ptx::Module;
+
+const HEAD: &str = ".version 8.0\n.target sm_75\n.address_size 64\n";
+
+/// Loads a text whose variables live as long as the test.
+fn load(text: &str) -> Arc<Module> {
+    let text = format!("{HEAD}{text}");
+    let module = Module::load(&text, &mut |variable| {
+        Box::leak(vec![0u64; variable.bytes / 8 + 1].into_boxed_slice()).as_mut_ptr().cast()
+    });
+    Arc::new(module.expect("the text is PTX"))
+}
+
+/// Runs all blocks of a kernel one after another.
+fn run(module: &Arc<Module>, name: &str, blocks: u32, threads: u32, arguments: &[u64]) -> Result<(), Box<Failure>> {
+    let arguments = arguments.iter().flat_map(|argument| argument.to_le_bytes()).collect();
+    let bound = module.bind(name, arguments).expect("the kernel is there");
+    let shape = Shape { grid: Dim { x: blocks, y: 1, z: 1 }, block: Dim { x: threads, y: 1, z: 1 }, shared_bytes: 0 };
+    (0..blocks).try_for_each(|x| bound.run_block(&shape, Dim { x, y: 0, z: 0 }, 0, None))
+}
+
+#[test]
+fn a_sum_of_arrays() {
+    let module = load(
+        ".visible .entry add(.param .u64 a, .param .u64 b, .param .u64 n) {
+            .reg .pred %p<2>; .reg .b32 %r<6>; .reg .f32 %f<4>; .reg .b64 %rd<8>;
+            ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u32 %r1, [n];
+            mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+            mad.lo.s32 %r5, %r2, %r3, %r4;
+            setp.ge.s32 %p1, %r5, %r1;
+            @%p1 bra $done;
+            mul.wide.s32 %rd3, %r5, 4;
+            add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;
+            ld.global.f32 %f1, [%rd4]; ld.global.f32 %f2, [%rd5];
+            add.f32 %f3, %f1, %f2;
+            st.global.f32 [%rd4], %f3;
+            $done: ret;
+        }",
+    );
+    let mut a: Vec<f32> = (0..100).map(|i| i as f32).collect();
+    let b: Vec<f32> = (0..100).map(|i| 2.0 * i as f32).collect();
+    run(&module, "add", 2, 64, &[a.as_mut_ptr() as u64, b.as_ptr() as u64, 100]).expect("it runs");
+    assert!(a.iter().enumerate().all(|(i, a)| *a == 3.0 * i as f32));
+}
+
+#[test]
+fn threads_meet_at_a_barrier_and_read_what_others_wrote() {
+    let module = load(
+        ".visible .entry reverse(.param .u64 a) {
+            .shared .align 4 .b8 tile[256];
+            .reg .b32 %r<8>; .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [a];
+            mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2;
+            mov.u32 %r3, tile; add.s32 %r4, %r3, %r2;
+            mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+            ld.global.u32 %r5, [%rd3];
+            st.shared.u32 [%r4], %r5;
+            bar.sync 0;
+            sub.s32 %r6, 252, %r2; add.s32 %r6, %r3, %r6;
+            ld.shared.u32 %r7, [%r6];
+            st.global.u32 [%rd3], %r7;
+            ret;
+        }",
+    );
+    let mut a: Vec<u32> = (0..64).collect();
+    run(&module, "reverse", 1, 64, &[a.as_mut_ptr() as u64]).expect("it runs");
+    assert_eq!(a, (0..64).rev().collect::<Vec<u32>>());
+}
+
+#[test]
+fn functions_are_called_with_frames_of_their_own() {
+    let module = load(
+        ".func (.param .b32 result) factorial(.param .b32 n) {
+            .reg .pred %p<2>; .reg .b32 %r<6>;
+            ld.param.u32 %r1, [n];
+            setp.lt.u32 %p1, %r1, 2;
+            mov.u32 %r5, 1;
+            @%p1 bra $end;
+            sub.s32 %r2, %r1, 1;
+            { .param .b32 p0; .param .b32 q0;
+              st.param.b32 [p0+0], %r2;
+              call.uni (q0), factorial, (p0);
+              ld.param.b32 %r3, [q0+0]; }
+            mul.lo.s32 %r5, %r3, %r1;
+            $end: st.param.b32 [result+0], %r5;
+            ret;
+        }
+        .visible .entry all(.param .u64 a) {
+            .reg .b32 %r<4>; .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [a];
+            mov.u32 %r1, %tid.x;
+            { .param .b32 p0; .param .b32 q0;
+              st.param.b32 [p0], %r1;
+              call (q0), factorial, (p0);
+              ld.param.b32 %r2, [q0]; }
+            mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+            st.global.u32 [%rd3], %r2;
+            ret;
+        }",
+    );
+    let mut a = [0u32; 12];
+    run(&module, "all", 1, 12, &[a.as_mut_ptr() as u64]).expect("it runs");
+    assert_eq!(a, [1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362_880, 3_628_800, 39_916_800]);
+}
+
+#[test]
+fn an_unknown_instruction_stops_only_who_reaches_it() {
+    let module = load(
+        ".visible .entry k(.param .u64 a, .param .u64 exotic) {
+            .reg .pred %p<2>; .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [exotic];
+            setp.eq.s64 %p1, %rd1, 0;
+            @%p1 bra $done;
+            wgmma.mma_async.sync.aligned %rd1, %rd2;
+            $done: ret;
+        }",
+    );
+    run(&module, "k", 1, 32, &[0, 0]).expect("nobody reaches it");
+    let failure = run(&module, "k", 1, 32, &[0, 1]).expect_err("all reach it");
+    assert!(matches!(&*failure, Failure::IllegalInstruction { text, .. } if text.starts_with("wgmma")), "{failure:?}");
+}
+
+#[test]
+fn misaligned_and_null_addresses_stop_the_launch() {
+    let module = load(
+        ".visible .entry k(.param .u64 a) {
+            .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [a];
+            ld.global.u64 %rd2, [%rd1];
+            ret;
+        }",
+    );
+    let place = [0u64; 2];
+    let address = place.as_ptr() as u64;
+    run(&module, "k", 1, 1, &[address]).expect("it may be read");
+    let misaligned = run(&module, "k", 1, 1, &[address + 4]);
+    assert!(matches!(misaligned.expect_err("it may not").as_ref(), Failure::Misaligned { .. }));
+    assert!(matches!(run(&module, "k", 1, 1, &[16]).expect_err("it may not").as_ref(), Failure::IllegalAddress { .. }));
+}
+
+#[test]
+fn a_lane_that_never_arrives_is_a_deadlock() {
+    let module = load(
+        ".visible .entry k(.param .u64 a) {
+            .reg .pred %p<2>; .reg .b32 %r<4>;
+            mov.u32 %r1, %tid.x;
+            setp.lt.u32 %p1, %r1, 16;
+            @%p1 bra $other;
+            shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;
+            bra $end;
+            $other: bar.sync 0;
+            $end: ret;
+        }",
+    );
+    let failure = run(&module, "k", 1, 32, &[0]).expect_err("they wait for ever");
+    assert!(matches!(&*failure, Failure::Deadlock { places } if places.len() == 2), "{failure:?}");
+}
