@@ -24,7 +24,7 @@ unsafe extern "C" fn cudaFuncGetAttributes(attributes: *mut FuncAttributes, func
         Ok(found) => found,
         Err(code) => return code,
     };
-    let info = found.info();
+    let info = &found.info;
     let attributes_found = FuncAttributes {
         sharedSizeBytes: info.static_shared,
         localSizeBytes: info.local_bytes,
@@ -49,7 +49,7 @@ extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: i32, valu
     if attribute != MAX_DYNAMIC_SHARED_MEMORY {
         return 0;
     }
-    let static_shared = found.info().static_shared;
+    let static_shared = found.info.static_shared;
     if usize::try_from(value).is_ok_and(|bytes| bytes + static_shared > MAX_DYNAMIC_SHARED) {
         return fail(CudaError::INVALID_VALUE);
     }
@@ -89,7 +89,7 @@ unsafe extern "C" fn cudaFuncGetParamCount(function: *const c_void, count: *mut 
         Err(code) => return code,
     };
     // SAFETY: CUDA's contract.
-    unsafe { give(count, found.info().parameters.len()) }
+    unsafe { give(count, found.info.parameters.len()) }
 }
 
 #[unsafe(no_mangle)]
@@ -103,7 +103,7 @@ unsafe extern "C" fn cudaFuncGetParamInfo(
         Ok(found) => found,
         Err(code) => return code,
     };
-    let info = found.info();
+    let info = &found.info;
     let Some(parameter) = info.parameters.get(index) else { return fail(CudaError::INVALID_VALUE) };
     if !bytes.is_null() {
         // SAFETY: CUDA's contract.
@@ -124,7 +124,7 @@ unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         Ok(found) => found,
         Err(code) => return code,
     };
-    let info = found.info();
+    let info = &found.info;
     let most_threads = info.max_threads.map_or(MOST_THREADS_IN_BLOCK, |most| most as i32);
     let by_threads = if (1..=most_threads).contains(&threads) { MOST_THREADS / threads as usize } else { 0 };
     let by_shared = MAX_DYNAMIC_SHARED.checked_div(info.static_shared.saturating_add(shared_bytes));
@@ -156,7 +156,7 @@ unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
         Ok(found) => found,
         Err(code) => return code,
     };
-    let static_shared = found.info().static_shared;
+    let static_shared = found.info.static_shared;
     let Some(each) = usize::try_from(blocks).ok().and_then(|blocks| MAX_DYNAMIC_SHARED.checked_div(blocks)) else {
         return fail(CudaError::INVALID_VALUE);
     };

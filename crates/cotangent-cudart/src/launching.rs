@@ -42,7 +42,7 @@ unsafe fn launch(function: *const c_void, configuration: Configuration, argument
         Ok(found) => found,
         Err(code) => return code,
     };
-    let info = found.info();
+    let info = &found.info;
     let Configuration { grid, block, shared_bytes, stream } = configuration;
     // More than any kernel may have is an error of its own.
     let fits_device = block.count() <= MOST_THREADS_IN_BLOCK as u64;

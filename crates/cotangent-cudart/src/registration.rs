@@ -55,14 +55,9 @@ fn with<T>(body: impl FnOnce(&mut Registry) -> T) -> T {
 pub(crate) struct Found {
     pub(crate) module: Arc<Module>,
     pub(crate) name: String,
+    pub(crate) info: KernelInfo,
     /// The architecture that its PTX is for: 75 for `compute_75`.
     pub(crate) ptx_version: i32,
-}
-
-impl Found {
-    pub(crate) fn info(&self) -> KernelInfo<'_> {
-        self.module.kernel(&self.name).expect("it was found there")
-    }
 }
 
 /// The kernel whose host function this is. Its module is read now if it was not.
@@ -70,9 +65,9 @@ pub(crate) fn kernel(function: *const c_void) -> Result<Found, i32> {
     let found = with(|registry| registry.kernels.get(&(function as usize)).cloned());
     let (binary, name) = found.ok_or_else(|| fail(INVALID_DEVICE_FUNCTION))?;
     let Loaded { module, ptx_version } = binary.loaded().map_err(fail)?;
-    match module.kernel(&name).is_some() {
-        true => Ok(Found { module, name, ptx_version }),
-        false => Err(fail(INVALID_DEVICE_FUNCTION)),
+    match module.kernel(&name) {
+        Some(info) => Ok(Found { module, name, info, ptx_version }),
+        None => Err(fail(INVALID_DEVICE_FUNCTION)),
     }
 }
 
