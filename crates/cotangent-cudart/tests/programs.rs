@@ -110,7 +110,8 @@ fn a_checked_run_finds_nothing_in_kernels_that_are_right() {
 
 #[test]
 fn a_failing_kernel_is_an_error_of_the_call_that_waits() {
-    let (code, output, errors) = said(&Run { name: "misaligned.cu", flags: &["-lineinfo"], ..HOST }.output());
+    let (code, output, errors) =
+        said(&Run { name: "misaligned.cu", flags: &["--generate-line-info"], ..HOST }.output());
     assert_eq!((code, output.as_str()), (Some(66), ""), "{errors}");
     assert!(errors.starts_with("error[X0107]: misaligned access\n"), "{errors}");
     assert!(errors.contains("misaligned.cu:4: ") && errors.contains("of the launch of `misaligned`"), "{errors}");
