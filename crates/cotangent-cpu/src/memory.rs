@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::ops::Range;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::abi::{Memory, Pointer, Request, SPACE_CONSTANT, SPACE_MANAGED, Site};
 use crate::check::Space;
@@ -115,7 +116,7 @@ pub fn unregister_host_memory(address: usize) -> i32 {
     })
 }
 
-/// Memory for a variable of a program that has no address of its own: zeroed, for ever, and known as [`symbol`] makes it
+/// Memory for a variable of a program that has no address of its own: zeroed, for ever, and known as `symbol` makes it
 /// known. None if there is no more memory.
 pub fn place_variable(name: &str, bytes: usize, alignment: usize, space: Space) -> Option<*mut u8> {
     let alignment = alignment.max(ALIGNMENT).next_power_of_two();
@@ -300,9 +301,12 @@ impl Rows {
 
     /// All rows, one behind the other.
     fn gather(self) -> Vec<u8> {
-        // SAFETY: as in `copy_from`.
-        let row = |index| unsafe { std::slice::from_raw_parts(self.row(index) as *const u8, self.width) };
-        (0..self.height).flat_map(row).copied().collect()
+        let mut bytes = Vec::with_capacity(self.width * self.height);
+        for row in 0..self.height {
+            // SAFETY: as in `copy_from`.
+            bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(self.row(row) as *const u8, self.width) });
+        }
+        bytes
     }
 
     /// The opposite of `gather`.
@@ -327,6 +331,35 @@ impl Rows {
             (0..count).all(|index| checks.transfer(self.row(index), bytes, is_device, writes, site))
         });
         if allowed == Some(false) { Err(CudaError::INVALID_VALUE) } else { Ok(()) }
+    }
+}
+
+/// How much of the host's memory may be held for copies that wait.
+const MOST_STAGED: usize = 1 << 28;
+
+/// How much is held now.
+static STAGED: AtomicUsize = AtomicUsize::new(0);
+
+fn has_room_to_stage(rows: Rows) -> bool {
+    STAGED.load(Ordering::Relaxed).saturating_add(rows.extent()) <= MOST_STAGED
+}
+
+/// What a copy that waits has read of the host's memory.
+struct Staged {
+    bytes: Vec<u8>,
+}
+
+impl Staged {
+    fn read(rows: Rows) -> Staged {
+        let bytes = rows.gather();
+        STAGED.fetch_add(bytes.len(), Ordering::Relaxed);
+        Staged { bytes }
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        STAGED.fetch_sub(self.bytes.len(), Ordering::Relaxed);
     }
 }
 
@@ -375,9 +408,11 @@ pub(crate) unsafe extern "C" fn copy(
         checks::with(|checks| checks.order().begin_transfer(stream));
         let sides = check_copy(to, from, kind, request.site)?;
         // A copy from device to device is not waited for in any case, one within the host always.
+        let is_pageable = !sides.1 && find(from.start).is_none();
         let is_waited_for = match sides {
             (true, true) => false,
             (false, false) => true,
+            (true, false) if is_pageable && queue::is_late() && !has_room_to_stage(from) => true,
             (true, false) | (false, true) => request.asynchronous == 0,
         };
         if is_waited_for && request.asynchronous == 0 {
@@ -385,11 +420,11 @@ pub(crate) unsafe extern "C" fn copy(
         }
         let seen = if sides.0 { Seen::OnDevice } else { Seen::OnHost };
         // What the host may change, or take away, as soon as the call returns is read now.
-        let is_staged = queue::is_late() && !is_waited_for && !sides.1 && find(from.start).is_none();
-        let staged = is_staged.then(|| from.gather());
+        let is_staged = queue::is_late() && !is_waited_for && is_pageable;
+        let staged = is_staged.then(|| Staged::read(from));
         let ticket = queue::submit(stream, seen, move || {
-            match staged {
-                Some(bytes) => to.scatter(&bytes),
+            match &staged {
+                Some(staged) => to.scatter(&staged.bytes),
                 None => to.copy_from(from),
             }
             Ok(())

@@ -28,6 +28,9 @@ pub(crate) enum Seen {
     OnHost,
 }
 
+/// How much may wait. A GPU does not let the host run further ahead either.
+const MOST_ENTRIES: usize = 1 << 16;
+
 type Work = Box<dyn FnOnce() -> Result<(), CudaError> + Send>;
 
 /// Work with what must be done before it.
@@ -56,6 +59,10 @@ impl Queue {
         self.entries.insert(ticket, Entry { after, seen, work });
         self.last.insert(stream, ticket);
         ticket
+    }
+
+    fn oldest_if_full(&self) -> Option<Ticket> {
+        self.entries.keys().next().copied().filter(|_| self.entries.len() >= MOST_ENTRIES)
     }
 
     /// What the next work of a stream is behind.
@@ -123,6 +130,9 @@ pub(crate) fn submit(
     work: impl FnOnce() -> Result<(), CudaError> + Send + 'static,
 ) -> Result<Ticket, CudaError> {
     if is_late() {
+        if let Some(oldest) = with(|queue| queue.oldest_if_full()) {
+            wait_for(oldest)?;
+        }
         return Ok(with(|queue| queue.submit(stream, None, seen, Box::new(work))));
     }
     work().map(|()| Ticket(0))

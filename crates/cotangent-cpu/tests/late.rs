@@ -146,6 +146,33 @@ fn pageable_memory_is_read_at_once_and_pinned_memory_late() {
 }
 
 #[test]
+fn more_pageable_memory_than_there_is_room_for_is_waited_for() {
+    let session = session();
+    let bytes = (1 << 28) + 4;
+    let mut pointer = null_mut();
+    let request = request(session.stream(0), true);
+    // SAFETY: as above.
+    unsafe {
+        assert_eq!((session.api.allocate)(&mut pointer, bytes, Memory::Device as u32, request), 0);
+        let host = vec![1u8; bytes as usize];
+        assert_eq!((session.api.copy)(pointer, bytes, host.as_ptr().cast(), bytes, bytes, 1, TO_DEVICE, request), 0);
+        assert_eq!(session.peek(pointer.cast()), 0x0101_0101);
+        assert_eq!((session.api.release)(pointer, Memory::Device as u32, request), 0);
+    }
+    session.synchronize(request.stream);
+}
+
+#[test]
+fn the_host_cannot_run_ahead_for_ever() {
+    let session = session();
+    let counts: Vec<Arc<AtomicU32>> = (0..70_000).map(|_| launch(1, 0, null_mut()).1).collect();
+    let done = counts.iter().filter(|count| count.load(Ordering::Relaxed) == 1).count();
+    assert!((1..70_000).contains(&done), "{done}");
+    assert_eq!((session.api.device_synchronize)(), 0);
+    assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+}
+
+#[test]
 fn a_copy_to_the_host_waits_and_one_on_the_device_does_not() {
     let session = session();
     let (first, second) = (session.allocate(Memory::Device), session.allocate(Memory::Device));

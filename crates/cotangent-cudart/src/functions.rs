@@ -16,40 +16,40 @@ const MAX_DYNAMIC_SHARED_MEMORY: i32 = 8;
 /// Limits of a multiprocessor.
 const MOST_BLOCKS: usize = 32;
 const MOST_THREADS: usize = 2048;
-const MOST_THREADS_IN_BLOCK: i32 = 1024;
+pub(crate) const MOST_THREADS_IN_BLOCK: i32 = 1024;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaFuncGetAttributes(attributes: *mut FuncAttributes, function: *const c_void) -> i32 {
-    let (module, name) = match kernel(function) {
+    let found = match kernel(function) {
         Ok(found) => found,
         Err(code) => return code,
     };
-    let Some(info) = module.kernel(&name) else { return fail(CudaError::INVALID_VALUE) };
-    let found = FuncAttributes {
+    let info = &found.info;
+    let attributes_found = FuncAttributes {
         sharedSizeBytes: info.static_shared,
         localSizeBytes: info.local_bytes,
         maxThreadsPerBlock: info.max_threads.map_or(MOST_THREADS_IN_BLOCK, |most| most as i32),
         numRegs: 32,
-        ptxVersion: 90,
+        ptxVersion: found.ptx_version,
         binaryVersion: 90,
         maxDynamicSharedSizeBytes: dynamic_shared_limit(function, info.static_shared) as i32,
         preferredShmemCarveout: -1,
         ..FuncAttributes::default()
     };
     // SAFETY: CUDA's contract.
-    unsafe { give(attributes, found) }
+    unsafe { give(attributes, attributes_found) }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: i32, value: i32) -> i32 {
-    let (module, name) = match kernel(function) {
+    let found = match kernel(function) {
         Ok(found) => found,
         Err(code) => return code,
     };
     if attribute != MAX_DYNAMIC_SHARED_MEMORY {
         return 0;
     }
-    let static_shared = module.kernel(&name).map_or(0, |info| info.static_shared);
+    let static_shared = found.info.static_shared;
     if usize::try_from(value).is_ok_and(|bytes| bytes + static_shared > MAX_DYNAMIC_SHARED) {
         return fail(CudaError::INVALID_VALUE);
     }
@@ -77,19 +77,19 @@ unsafe extern "C" fn cudaFuncGetName(result: *mut *const c_char, function: *cons
     match kernel(function) {
         // The name stays for the rest of the process, as CUDA promises.
         // SAFETY: CUDA's contract.
-        Ok((_, name)) => unsafe { give(result, CString::new(name).unwrap_or_default().into_raw().cast_const()) },
+        Ok(found) => unsafe { give(result, CString::new(found.name).unwrap_or_default().into_raw().cast_const()) },
         Err(code) => code,
     }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaFuncGetParamCount(function: *const c_void, count: *mut usize) -> i32 {
-    let (module, name) = match kernel(function) {
+    let found = match kernel(function) {
         Ok(found) => found,
         Err(code) => return code,
     };
     // SAFETY: CUDA's contract.
-    unsafe { give(count, module.kernel(&name).map_or(0, |info| info.parameters.len())) }
+    unsafe { give(count, found.info.parameters.len()) }
 }
 
 #[unsafe(no_mangle)]
@@ -99,11 +99,11 @@ unsafe extern "C" fn cudaFuncGetParamInfo(
     offset: *mut usize,
     bytes: *mut usize,
 ) -> i32 {
-    let (module, name) = match kernel(function) {
+    let found = match kernel(function) {
         Ok(found) => found,
         Err(code) => return code,
     };
-    let Some(info) = module.kernel(&name) else { return fail(CudaError::INVALID_VALUE) };
+    let info = &found.info;
     let Some(parameter) = info.parameters.get(index) else { return fail(CudaError::INVALID_VALUE) };
     if !bytes.is_null() {
         // SAFETY: CUDA's contract.
@@ -120,11 +120,11 @@ unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
     threads: i32,
     shared_bytes: usize,
 ) -> i32 {
-    let (module, name) = match kernel(function) {
+    let found = match kernel(function) {
         Ok(found) => found,
         Err(code) => return code,
     };
-    let Some(info) = module.kernel(&name) else { return fail(CudaError::INVALID_VALUE) };
+    let info = &found.info;
     let most_threads = info.max_threads.map_or(MOST_THREADS_IN_BLOCK, |most| most as i32);
     let by_threads = if (1..=most_threads).contains(&threads) { MOST_THREADS / threads as usize } else { 0 };
     let by_shared = MAX_DYNAMIC_SHARED.checked_div(info.static_shared.saturating_add(shared_bytes));
@@ -152,11 +152,11 @@ unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
     blocks: i32,
     _threads: i32,
 ) -> i32 {
-    let (module, name) = match kernel(function) {
+    let found = match kernel(function) {
         Ok(found) => found,
         Err(code) => return code,
     };
-    let static_shared = module.kernel(&name).map_or(0, |info| info.static_shared);
+    let static_shared = found.info.static_shared;
     let Some(each) = usize::try_from(blocks).ok().and_then(|blocks| MAX_DYNAMIC_SHARED.checked_div(blocks)) else {
         return fail(CudaError::INVALID_VALUE);
     };

@@ -1,6 +1,6 @@
 //! Launches, in all forms in which nvcc's host code and programs ask for them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -8,8 +8,10 @@ use cotangent_cpu::CudaError;
 use cotangent_cpu::abi::{Dim, Site};
 use cotangent_cpu::kernel::{self, Shape};
 
+use crate::functions::MOST_THREADS_IN_BLOCK;
+use crate::places::caller;
 use crate::registration;
-use crate::runtime::{Handle, api, fail, give};
+use crate::runtime::{Handle, fail, give};
 use crate::stubs::refuse;
 use crate::types::{LaunchAttribute, LaunchConfig};
 
@@ -26,21 +28,25 @@ struct Configuration {
 }
 
 thread_local! {
-    /// Configurations of calls whose arguments are being evaluated.
-    static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+    /// Configurations of calls whose arguments are being evaluated, and where each stands.
+    static CONFIGURATIONS: RefCell<Vec<(Configuration, Site)>> = const { RefCell::new(Vec::new()) };
+    /// Where the configuration stands that was last taken: between it and the launch are only functions of nvcc's.
+    static PLACE: Cell<Option<Site>> = const { Cell::new(None) };
 }
 
 /// # Safety
 /// Those of the crate, as for all functions of this file; `arguments` points to one pointer for each parameter.
 unsafe fn launch(function: *const c_void, configuration: Configuration, arguments: *mut *mut c_void) -> i32 {
-    api();
-    let (module, name) = match registration::kernel(function) {
+    let site = PLACE.take().unwrap_or_else(caller);
+    let found = match registration::kernel(function) {
         Ok(found) => found,
         Err(code) => return code,
     };
-    let Some(info) = module.kernel(&name) else { return fail(CudaError::INVALID_VALUE) };
+    let info = &found.info;
     let Configuration { grid, block, shared_bytes, stream } = configuration;
-    if info.max_threads.is_some_and(|most| block.count() > u64::from(most)) {
+    // More than any kernel may have is an error of its own.
+    let fits_device = block.count() <= MOST_THREADS_IN_BLOCK as u64;
+    if fits_device && info.max_threads.is_some_and(|most| block.count() > u64::from(most)) {
         return fail(CudaError::INVALID_VALUE);
     }
     let size = info.parameters.iter().map(|parameter| parameter.offset + parameter.bytes).max().unwrap_or(0);
@@ -50,14 +56,15 @@ unsafe fn launch(function: *const c_void, configuration: Configuration, argument
         let value = unsafe { std::slice::from_raw_parts((*arguments.add(index)).cast::<u8>(), parameter.bytes) };
         values[parameter.offset..parameter.offset + parameter.bytes].copy_from_slice(value);
     }
-    let Some(bound) = module.bind(&name, values) else { return fail(CudaError::INVALID_VALUE) };
+    let Some(bound) = found.module.bind(&found.name, values) else { return fail(CudaError::INVALID_VALUE) };
     let shape = Shape { grid, block, shared_bytes: shared_bytes as u64 };
-    kernel::launch(Arc::new(bound), shape, stream, function, Site::UNKNOWN)
+    kernel::launch(Arc::new(bound), shape, stream, function, site)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __cudaPushCallConfiguration(grid: Dim, block: Dim, shared_bytes: usize, stream: Handle) -> u32 {
-    CONFIGURATIONS.with_borrow_mut(|all| all.push(Configuration { grid, block, shared_bytes, stream }));
+    let configuration = Configuration { grid, block, shared_bytes, stream };
+    CONFIGURATIONS.with_borrow_mut(|all| all.push((configuration, caller())));
     0
 }
 
@@ -68,7 +75,8 @@ unsafe extern "C" fn __cudaPopCallConfiguration(
     shared_bytes: *mut usize,
     stream: *mut c_void,
 ) -> i32 {
-    let Some(top) = CONFIGURATIONS.with_borrow_mut(Vec::pop) else { return fail(MISSING_CONFIGURATION) };
+    let Some((top, place)) = CONFIGURATIONS.with_borrow_mut(Vec::pop) else { return fail(MISSING_CONFIGURATION) };
+    PLACE.set(Some(place));
     // SAFETY: variables of nvcc's host code.
     unsafe {
         grid.write(top.grid);

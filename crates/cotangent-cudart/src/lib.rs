@@ -25,6 +25,7 @@ mod functions;
 mod launching;
 mod memory;
 mod per_thread;
+mod places;
 mod registration;
 mod runtime;
 mod streams;

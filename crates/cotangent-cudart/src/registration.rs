@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cotangent_cpu::CudaError;
 use cotangent_cpu::check::Space;
 use cotangent_cpu::kernel::written_name;
-use cotangent_ptx::{Module, Variable, VariableSpace};
+use cotangent_ptx::{KernelInfo, Module, Variable, VariableSpace};
 
 use crate::runtime::{api, fail, locked};
 
@@ -25,7 +25,14 @@ struct Binary {
     wrapper: usize,
     /// The names of managed variables, and where on the host the pointer to each lies.
     managed: Mutex<BTreeMap<String, usize>>,
-    module: OnceLock<Result<Arc<Module>, CudaError>>,
+    loaded: OnceLock<Result<Loaded, CudaError>>,
+}
+
+/// A binary's PTX as it was read.
+#[derive(Clone)]
+struct Loaded {
+    module: Arc<Module>,
+    ptx_version: i32,
 }
 
 /// A kernel or variable: its binary and its name there.
@@ -44,14 +51,23 @@ fn with<T>(body: impl FnOnce(&mut Registry) -> T) -> T {
     body(locked(&REGISTRY).get_or_insert_default())
 }
 
-/// The kernel whose host function this is: its module, which is read now if it was not, and its name there.
-pub(crate) fn kernel(function: *const c_void) -> Result<(Arc<Module>, String), i32> {
+/// A kernel of the program, in its module.
+pub(crate) struct Found {
+    pub(crate) module: Arc<Module>,
+    pub(crate) name: String,
+    pub(crate) info: KernelInfo,
+    /// The architecture that its PTX is for: 75 for `compute_75`.
+    pub(crate) ptx_version: i32,
+}
+
+/// The kernel whose host function this is. Its module is read now if it was not.
+pub(crate) fn kernel(function: *const c_void) -> Result<Found, i32> {
     let found = with(|registry| registry.kernels.get(&(function as usize)).cloned());
     let (binary, name) = found.ok_or_else(|| fail(INVALID_DEVICE_FUNCTION))?;
-    let module = binary.module().map_err(fail)?;
-    match module.kernel(&name).is_some() {
-        true => Ok((module, name)),
-        false => Err(fail(INVALID_DEVICE_FUNCTION)),
+    let Loaded { module, ptx_version } = binary.loaded().map_err(fail)?;
+    match module.kernel(&name) {
+        Some(info) => Ok(Found { module, name, info, ptx_version }),
+        None => Err(fail(INVALID_DEVICE_FUNCTION)),
     }
 }
 
@@ -62,17 +78,17 @@ pub(crate) fn variable(host: *const c_void) -> Result<(usize, usize), i32> {
         let managed = cotangent_cpu::memory_at(host as usize).filter(|range| range.start == host as usize);
         return managed.map(|range| (range.start, range.len())).ok_or_else(|| fail(INVALID_SYMBOL));
     };
-    let module = binary.module().map_err(fail)?;
+    let Loaded { module, .. } = binary.loaded().map_err(fail)?;
     module.variable(&name).ok_or_else(|| fail(INVALID_SYMBOL))
 }
 
 impl Binary {
     /// What its PTX is. Why it cannot be executed is said once.
-    fn module(&self) -> Result<Arc<Module>, CudaError> {
-        self.module.get_or_init(|| self.load().map(Arc::new)).clone()
+    fn loaded(&self) -> Result<Loaded, CudaError> {
+        self.loaded.get_or_init(|| self.load()).clone()
     }
 
-    fn load(&self) -> Result<Module, CudaError> {
+    fn load(&self) -> Result<Loaded, CudaError> {
         // SAFETY: the program gave it to `__cudaRegisterFatBinary`.
         let text = unsafe { cotangent_ptx::fatbin::text(self.wrapper as *const c_void) };
         let text = text.map_err(|error| said(&error, NO_KERNEL_IMAGE))?;
@@ -97,8 +113,15 @@ impl Binary {
                 unsafe { *(*host as *mut usize) = address };
             }
         }
-        Ok(module)
+        Ok(Loaded { module: Arc::new(module), ptx_version: target(&text) })
     }
+}
+
+/// The number in `.target sm_75`; zero if there is none.
+fn target(text: &str) -> i32 {
+    let named = text.lines().find_map(|line| line.trim().strip_prefix(".target")?.trim().strip_prefix("sm_"));
+    let digits = named.map_or("", |name| name.split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or(""));
+    digits.parse().unwrap_or(0)
 }
 
 fn said(error: &dyn std::error::Error, code: CudaError) -> CudaError {
@@ -122,7 +145,7 @@ unsafe fn text(name: *const c_char) -> String {
 extern "C" fn __cudaRegisterFatBinary(wrapper: *mut c_void) -> *mut *mut c_void {
     // What is to be done at the end of the process must come after the program's own destructors.
     api();
-    let binary = Binary { wrapper: wrapper as usize, managed: Mutex::new(BTreeMap::new()), module: OnceLock::new() };
+    let binary = Binary { wrapper: wrapper as usize, managed: Mutex::new(BTreeMap::new()), loaded: OnceLock::new() };
     with(|registry| {
         registry.binaries.push(Arc::new(binary));
         registry.binaries.len() as *mut *mut c_void
@@ -203,6 +226,18 @@ unsafe extern "C" fn __cudaRegisterManagedVar(
 /// The host is about to use a managed variable. Tells whether it can.
 #[unsafe(no_mangle)]
 extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
-    let loaded = binary(handle).is_some_and(|binary| binary.module().is_ok());
+    let loaded = binary(handle).is_some_and(|binary| binary.loaded().is_ok());
     c_char::from(loaded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_of_a_text_is_its_number() {
+        assert_eq!(target(".version 9.0\n.target sm_90a, debug\n.address_size 64\n"), 90);
+        assert_eq!(target("//\n.target sm_75\n"), 75);
+        assert_eq!(target(""), 0);
+    }
 }

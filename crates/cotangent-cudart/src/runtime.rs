@@ -4,8 +4,10 @@ use std::ffi::c_void;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use cotangent_cpu::abi::{Api, Request, Site};
+use cotangent_cpu::abi::{Api, Request};
 use cotangent_cpu::{Config, CudaError};
+
+use crate::places::caller;
 
 /// A `cudaStream_t`, `cudaEvent_t` or another handle.
 pub(crate) type Handle = *mut c_void;
@@ -40,12 +42,12 @@ fn setting<T: FromStr + Default>(name: &str) -> T {
 
 /// Work that the host waits for, as far as CUDA says so.
 pub(crate) fn waited_for(stream: Handle) -> Request {
-    Request { stream, asynchronous: 0, site: Site::UNKNOWN }
+    Request { stream, asynchronous: 0, site: caller() }
 }
 
 /// Work that the host does not wait for.
 pub(crate) fn on_stream(stream: Handle) -> Request {
-    Request { stream, asynchronous: 1, site: Site::UNKNOWN }
+    Request { stream, asynchronous: 1, site: caller() }
 }
 
 /// What a program that is compiled for default streams of each thread means by a stream.

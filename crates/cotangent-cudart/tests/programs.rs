@@ -85,6 +85,50 @@ fn a_checked_run_does_not_work_late_and_finds_nothing_in_what_is_right() {
     assert_eq!(said(&run.output()), quiet_but_for_graphs());
 }
 
+/// What `kernels.cu` asks for and does not get.
+fn quiet_but_for_grids() -> (Option<i32>, String, String) {
+    let said = "cotangent: cudaLaunchCooperativeKernel of more than one block is not supported by this runtime\n";
+    (Some(0), String::new(), String::from(said))
+}
+
+#[test]
+fn kernels_variables_and_launches_do_what_cuda_says() {
+    let run = Run { name: "kernels.cu", ..HOST };
+    assert_eq!(said(&run.output()), quiet_but_for_grids());
+    let run = Run { environment: &[("COTANGENT_CUDART_SEED", "3"), ("COTANGENT_CUDART_THREADS", "1")], ..run };
+    assert_eq!(said(&run.output()), quiet_but_for_grids());
+    let run = Run { flags: &["-default-stream", "per-thread"], environment: &[], ..run };
+    assert_eq!(said(&run.output()), quiet_but_for_grids());
+}
+
+#[test]
+fn a_checked_run_finds_nothing_in_kernels_that_are_right() {
+    let environment = &[("COTANGENT_CUDART_CHECK", "1")];
+    let run = Run { name: "kernels.cu", flags: &["-DCHECKED"], environment, ..HOST };
+    assert_eq!(said(&run.output()), quiet_but_for_grids());
+}
+
+#[test]
+fn a_failing_kernel_is_an_error_of_the_call_that_waits() {
+    let (code, output, errors) =
+        said(&Run { name: "misaligned.cu", flags: &["--generate-line-info"], ..HOST }.output());
+    assert_eq!((code, output.as_str()), (Some(66), ""), "{errors}");
+    assert!(errors.starts_with("error[X0107]: misaligned access\n"), "{errors}");
+    assert!(errors.contains("misaligned.cu:4: ") && errors.contains("of the launch of `misaligned`"), "{errors}");
+}
+
+#[test]
+fn findings_name_the_lines_of_the_program() {
+    let environment = &[("COTANGENT_CUDART_CHECK", "1")];
+    for flags in [["-g", "-O0"], ["-g", "-O2"]] {
+        let (code, output, errors) = said(&Run { name: "wrong.cu", flags: &flags, environment, ..HOST }.output());
+        assert_eq!((code, output.as_str()), (Some(66), ""), "{errors}");
+        assert!(errors.contains("wrong.cu:8  write of 12 bytes by the host\n"), "{errors}");
+        assert!(errors.contains("12 bytes at offset 0 of 8 allocated at "), "{errors}");
+        assert!(errors.contains("wrong.cu:7\n"), "{errors}");
+    }
+}
+
 #[test]
 fn a_setting_that_is_no_number_is_refused() {
     let run = Run { environment: &[("COTANGENT_CUDART_SEED", "one")], ..HOST };

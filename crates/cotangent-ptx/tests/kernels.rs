@@ -161,3 +161,11 @@ fn a_lane_that_never_arrives_is_a_deadlock() {
     let failure = run(&module, "k", 1, 32, &[0]).expect_err("they wait for ever");
     assert!(matches!(&*failure, Failure::Deadlock { places } if places.len() == 2), "{failure:?}");
 }
+
+#[test]
+fn attributes_of_variables_are_read_over() {
+    let module = load(".global .attribute(.managed, .unified(19, 95)) .align 4 .u32 number = 7;");
+    let (address, bytes) = module.variable("number").expect("the variable is there");
+    // SAFETY: the memory that `load` gave, which stays.
+    assert_eq!((bytes, unsafe { *(address as *const u32) }), (4, 7));
+}

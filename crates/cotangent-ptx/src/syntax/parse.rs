@@ -271,6 +271,7 @@ impl<'a> Parser<'a> {
                             alignment = Some(stated);
                         }
                     }
+                    "attribute" => self.skip_list()?,
                     "v2" => vector = 2,
                     "v4" => vector = 4,
                     _ => element = scalar_bytes(part).or(element),
@@ -287,6 +288,23 @@ impl<'a> Parser<'a> {
             Variable { name, space, alignment, element_bytes, bytes: Some(element_bytes), is_extern, initial };
         self.extent(&mut variable)?;
         Ok(variable)
+    }
+
+    /// `(.managed)`, `(.managed, .unified(19, 95))`: who else may use a variable is known to the runtime.
+    fn skip_list(&mut self) -> Result<()> {
+        self.expect('(')?;
+        while !self.take(')') {
+            match self.peek() {
+                Some(Kind::Punctuation('(')) => {
+                    self.enter("attributes")?;
+                    self.skip_list()?;
+                    self.depth -= 1;
+                }
+                Some(_) => self.at += 1,
+                None => return self.wanted("`)`"),
+            }
+        }
+        Ok(())
     }
 
     /// The extents of an array, and the initialiser.
