@@ -141,7 +141,7 @@ fn unnamed(message: &str) -> String {
 }
 
 /// What `--record-slots` says where the size of a record cannot be counted.
-const RECORD_SLOTS: u32 = 1024;
+const RECORD_SLOTS: u32 = 8192;
 
 fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
     let name = Kernel::name(&ending(index));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Pullbacks;
+use super::calls::as_pointer;
 use crate::analysis::{Activity, Base, Object, Objects, carries_floats, stmt_writes, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, MIXED_POINTER, UNKNOWN_POINTER};
 use crate::index::Id;
@@ -147,9 +148,7 @@ impl Ctx<'_> {
     /// The statements that copy a value; of an array, element by element.
     pub(super) fn copy(&self, into: &Place, from: &Place) -> Block {
         if !matches!(into.ty, Type::Array(..)) {
-            let mut value = Expr::load(from.clone());
-            value.ty = into.ty.clone();
-            return vec![assign(into.clone(), value)];
+            return vec![assign(into.clone(), as_pointer(Expr::load(from.clone()), into.ty.clone()))];
         }
         let pairs = self.scalars(into).into_iter().zip(self.scalars(from));
         pairs.map(|(into, from)| assign(into, Expr::load(from))).collect()
@@ -163,8 +162,7 @@ impl Ctx<'_> {
             out.push(declare(local, None).at(place.span));
             out.extend(self.copy(&Place::local(local, ty), place));
         } else {
-            let mut value = Expr::load(place.clone());
-            value.ty = ty;
+            let value = as_pointer(Expr::load(place.clone()), ty);
             out.push(declare(local, Some(value)).at(place.span));
         }
         local
