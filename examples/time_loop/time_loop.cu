@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
   begin(1, 0);
   start = seconds();
   of_recorded.execute(u, v, field, 0.2f, n, steps, d_u, d_v, d_field, &d_rate);
+  cudaDeviceSynchronize();
   const double with_records = seconds() - start;
   const std::vector<float> first(d_u, d_u + n);
   const float first_rate = d_rate;
@@ -88,6 +89,7 @@ int main(int argc, char** argv) {
   begin(0, 1);
   start = seconds();
   of_copied.execute(u, result, field, 0.2f, n, steps, d_u, d_result, d_field, &d_rate);
+  cudaDeviceSynchronize();
   const double with_copies = seconds() - start;
 
   double difference = std::fabs(d_rate - first_rate) / std::fabs(d_rate);

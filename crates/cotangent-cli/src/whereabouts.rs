@@ -1,8 +1,8 @@
 //! `cotangent where`: the folders of what the command carries, for editors and build systems.
 
 use anyhow::{Context, Result};
-use cotangent_driver::{Environment, cudart};
 use cotangent_driver::headers::Headers;
+use cotangent_driver::{Environment, cudart};
 
 use crate::arguments::Place;
 use crate::exit;

@@ -30,7 +30,8 @@ const NAMES_ARCHITECTURE: [&str; 4] = ["-arch", "--gpu-architecture", "-gencode"
 /// A folder in which the library has NVIDIA's names, for `-L` and `LD_LIBRARY_PATH`. `command` is this command's own file:
 /// the library is installed beside it.
 pub fn folder(environment: &Environment, command: &Path) -> Result<PathBuf, DriverError> {
-    let library = library_beside(command).ok_or_else(|| DriverError::CudartMissing { command: command.to_path_buf() })?;
+    let library =
+        library_beside(command).ok_or_else(|| DriverError::CudartMissing { command: command.to_path_buf() })?;
     let mut hasher = DefaultHasher::new();
     library.hash(&mut hasher);
     let cache = environment.cache()?;

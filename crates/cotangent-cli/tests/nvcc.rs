@@ -1,0 +1,95 @@
+//! `cotangent run --nvcc`: programs that the real nvcc compiled and linked, run without a GPU.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn example(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(path)
+}
+
+fn run(file: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    command.args(["run", "--nvcc"]).arg(file).args(words).output().expect("the command can be started")
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Runs a program of this text.
+fn run_text(text: &str, words: &[&str]) -> Output {
+    let folder = tempfile::tempdir().expect("there is room for a program");
+    let file = folder.path().join("program.cu");
+    std::fs::write(&file, text).expect("it can be written");
+    run(&file, words)
+}
+
+#[test]
+fn examples_run_as_nvcc_compiled_them() {
+    for (file, expected) in [
+        ("black_scholes/black_scholes.cu", "as the closed form"),
+        ("contraction/contraction.cu", "right"),
+        ("time_loop/time_loop.cu", "difference"),
+        ("tour.cu", "all is well"),
+    ] {
+        let output = run(&example(file), &[]);
+        assert!(output.status.success() && said(&output).contains(expected), "{file}: {}", said(&output));
+    }
+}
+
+/// Fifteen threads write 16 bytes each, at an address that a GPU refuses.
+const MISALIGNED: &str = "
+__global__ void k(float* a) { reinterpret_cast<float4*>(a + 1)[threadIdx.x] = float4{1, 2, 3, 4}; }
+int main() {
+  float* a;
+  cudaMalloc(&a, 1024);
+  k<<<1, 15>>>(a);
+  return cudaDeviceSynchronize();
+}
+";
+
+#[test]
+fn what_a_gpu_would_refuse_is_refused() {
+    let output = run_text(MISALIGNED, &[]);
+    assert_eq!(output.status.code(), Some(716 % 256), "{}", said(&output));
+    assert!(said(&output).contains("program.cu:2"), "{}", said(&output));
+    let output = run_text(MISALIGNED, &["--check"]);
+    assert!(said(&output).contains("error[X0107]"), "{}", said(&output));
+}
+
+/// The host does not wait for the kernel before it reads.
+const UNSYNCHRONISED: &str = "
+#include <cstdio>
+__global__ void k(int* a) { *a = 7; }
+int main() {
+  int* a;
+  cudaMallocManaged(&a, sizeof(int));
+  *a = 1;
+  k<<<1, 1>>>(a);
+#ifdef CORRECTED
+  cudaDeviceSynchronize();
+#endif
+  std::printf(\"%d\\n\", *a);
+}
+";
+
+#[test]
+fn work_is_done_as_late_as_it_may_be() {
+    assert_eq!(said(&run_text(UNSYNCHRONISED, &[])), "1\n");
+    assert_eq!(said(&run_text(UNSYNCHRONISED, &["--", "-DCORRECTED"])), "7\n");
+}
+
+#[test]
+fn the_library_is_found_for_programs_that_are_built_elsewhere() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    let output = command.args(["where", "cudart"]).output().expect("the command can be started");
+    let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    assert!(folder.join("libcudart.so.13").canonicalize().is_ok_and(|library| library.is_file()), "{}", said(&output));
+}
+
+#[test]
+fn what_nvcc_refuses_is_a_fault_of_the_program() {
+    let output = run_text("int main() { return undeclared; }", &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("undeclared"));
+}
