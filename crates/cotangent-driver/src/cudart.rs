@@ -68,7 +68,7 @@ pub fn link(
     output: &Path,
     colour: bool,
 ) -> Result<Linked, Failure> {
-    let mut words: Vec<OsString> = ["nvcc", "-cudart", "shared", "-lineinfo"].map(OsString::from).to_vec();
+    let mut words: Vec<OsString> = ["nvcc", "-cudart", "shared", "--generate-line-info"].map(OsString::from).to_vec();
     words.extend([OsString::from("-L"), folder.into()]);
     let names_architecture = |flag: &String| NAMES_ARCHITECTURE.iter().any(|name| flag.starts_with(name));
     if !flags.iter().any(names_architecture) {
