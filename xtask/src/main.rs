@@ -40,6 +40,11 @@ enum Task {
         #[arg(long)]
         own: bool,
     },
+    /// Compile the derivatives of all fixtures with nvcc, execute what it made, and compare with the CPU's.
+    Nvcc {
+        /// Only fixtures whose name contains this.
+        filter: Option<String>,
+    },
     /// Run the fixture tests and write what they print into the committed files.
     Bless {
         /// Bless only fixtures whose name contains this.
@@ -94,6 +99,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::tidy(),
         Task::Validate { filter, own: true, .. } => validate::validate_own(filter.as_deref()),
         Task::Validate { filter, full, .. } => validate::validate(filter.as_deref(), full),
+        Task::Nvcc { filter } => validate::execute(filter.as_deref()),
         Task::Bless { filter } => ["fixtures", "grad"]
             .into_iter()
             .try_for_each(|test| write_with_test("cotangent-cli", test, filter.as_deref())),

@@ -81,6 +81,16 @@ pub(crate) fn validate_own(filter: Option<&str>) -> Result<()> {
     compile_new(&nvcc, files, true)
 }
 
+/// Has the fixtures' derivatives be compared with what nvcc made of them, executed on the CPU.
+pub(crate) fn execute(filter: Option<&str>) -> Result<()> {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(workspace::root()).env("COTANGENT_BY_NVCC", "1");
+    command.args(["test", "--package", "cotangent-cli", "--test", "grad", "--"]).args(filter);
+    command.args(["--skip", "refused::", "--skip", "every_derivative", "--skip", "a_gradient_without"]);
+    ensure!(command.status()?.success(), "not all agree; see above");
+    Ok(())
+}
+
 /// Compiles what has not been compiled before; in CI, everything.
 fn compile_new(nvcc: &Nvcc, mut files: Vec<SourceFile>, is_full: bool) -> Result<()> {
     let found = files.len();

@@ -231,6 +231,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "N", default_value_t = 3, hide = true)]
     pub(crate) samples: usize,
 
+    /// Also compile the derivatives with nvcc, execute what it made on the CPU, and compare
+    #[arg(long)]
+    pub(crate) nvcc: bool,
+
     /// Which derivatives are checked
     #[arg(long, value_enum, default_value_t = Checked::Both)]
     pub(crate) mode: Checked,

@@ -10,6 +10,7 @@ use cotangent_driver::cudart::{self, Linked};
 use cotangent_driver::{Environment, flags};
 
 use crate::arguments::Run;
+use crate::exec::Configuration;
 use crate::exit;
 use crate::run::exit_code;
 use crate::terminal::Terminal;
@@ -35,13 +36,18 @@ pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
 
 fn execute(options: &Run, library: &Path, program: &Path) -> Result<ExitStatus> {
     let mut command = Command::new(program);
-    command
-        .args(&options.args)
-        .env("LD_LIBRARY_PATH", search_path(library))
-        .env("COTANGENT_CUDART_SEED", options.seed.to_string())
-        .env("COTANGENT_CUDART_THREADS", options.threads.to_string())
-        .env("COTANGENT_CUDART_CHECK", u8::from(options.check).to_string());
+    let configuration = Configuration { check: options.check, seed: options.seed, threads: options.threads };
+    configure(command.args(&options.args), library, &configuration);
     cotangent_driver::ends_with_us(&mut command).status().with_context(|| format!("cannot run {}", program.display()))
+}
+
+/// Has a program that nvcc linked run with the library in this folder, which takes its configuration from the environment.
+pub(crate) fn configure(command: &mut Command, library: &Path, configuration: &Configuration) {
+    command
+        .env("LD_LIBRARY_PATH", search_path(library))
+        .env("COTANGENT_CUDART_SEED", configuration.seed.to_string())
+        .env("COTANGENT_CUDART_THREADS", configuration.threads.to_string())
+        .env("COTANGENT_CUDART_CHECK", u8::from(configuration.check).to_string());
 }
 
 /// The folder before all others that libraries are looked for in.

@@ -93,3 +93,15 @@ fn what_nvcc_refuses_is_a_fault_of_the_program() {
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("undeclared"));
 }
+
+#[test]
+fn derivatives_are_checked_as_nvcc_compiled_them() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/grad/accumulate_aos.cu");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    command.arg("check").arg(fixture).args(["--fn", "push", "--wrt", "particles, dt", "--nvcc"]);
+    command.args(["--launch", "2x16", "--args", "in<Particle>(30), 0.1f, 30"]);
+    let output = command.output().expect("the command can be started");
+    let said = said(&output);
+    let row = said.lines().find(|line| line.contains("as nvcc compiled them")).unwrap_or_default();
+    assert!(output.status.success() && row.ends_with("ok"), "{said}");
+}

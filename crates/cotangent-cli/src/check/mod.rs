@@ -5,6 +5,7 @@
 //! half precisions are `double`; then derivatives in native precision, with threads in other orders, and without proofs about threads are
 //! compared with these.
 
+mod by_nvcc;
 mod compare;
 pub(crate) mod each_batch;
 mod half;
@@ -101,7 +102,12 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let step = format!("Compiling {} for the CPU", file.display());
     let builder = Builder { tools: &tools, texts: texts(options, &prepared), flags: &flags, folder: folder.path() };
-    let programs = terminal.step(&step, || builder.both(terminal))?;
+    let mut programs = terminal.step(&step, || builder.both(terminal))?;
+    if options.nvcc {
+        let step = format!("Compiling {} with nvcc", file.display());
+        let flags = &options.reading.flags;
+        programs.push(terminal.step(&step, || by_nvcc::build(&builder.texts, flags, folder.path()))?);
+    }
     checked(options, &prepared, &programs, trials, terminal)
 }
 
@@ -114,7 +120,7 @@ fn checked(
     terminal: &Terminal,
 ) -> Result<u8> {
     // The native program is the one whose accesses are checked.
-    let native = programs.last().context("there is a program")?;
+    let native = programs.iter().rfind(|program| !program.is_of_nvcc()).context("there is a program")?;
     let mut fault = None;
     for Trial { launch, problem, mut random, length } in trials {
         if let Err(error) = compare::primal_is_sound(&problem, native, launch, &problem.point()) {

@@ -21,6 +21,7 @@ use super::layout::Precision;
 use super::memory::Memory;
 use super::widen;
 use crate::exec;
+use crate::run_nvcc;
 
 /// The file with what stands behind the user's text.
 const APPENDED: &str = "appended.txt";
@@ -32,6 +33,9 @@ const NEEDED: &str = "Needs unchanged: ";
 const UNNEEDED_IS_DROPPED: [&str; 3] = ["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"];
 
 const HARNESS: &str = include_str!("harness.hpp");
+
+/// What the harness needs besides where nvcc compiles it.
+const HARNESS_OF_NVCC: &str = include_str!("harness_of_nvcc.hpp");
 
 /// What can be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,12 +94,21 @@ fn case(function: usize, variant: Variant) -> usize {
 /// A program that was compiled, and the function in it that is evaluated.
 #[derive(Clone)]
 pub(crate) struct Program {
-    function: usize,
-    shared_object: PathBuf,
-    folder: PathBuf,
+    pub(super) function: usize,
+    pub(super) made: Made,
+    pub(super) folder: PathBuf,
     pub(crate) precision: Precision,
     /// How long a run may take.
-    seconds: Option<&'static str>,
+    pub(super) seconds: Option<&'static str>,
+}
+
+/// Who made a program, and where it is.
+#[derive(Clone)]
+pub(crate) enum Made {
+    /// A shared object that the executor loads.
+    ByClang(PathBuf),
+    /// An executable, and the folder of the CUDA runtime that it runs with.
+    ByNvcc(PathBuf, PathBuf),
 }
 
 /// What the executor's checks found: races of threads, accesses outside of arrays.
@@ -136,7 +149,7 @@ impl Program {
         // What the function does not need may call other files of the program, which are not here.
         flags.cpu_args.extend(UNNEEDED_IS_DROPPED.map(str::to_owned));
         flags.link_args.push("-Wl,--gc-sections".to_owned());
-        let appended = texts.appended(precision);
+        let appended = texts.appended(precision, Dialect::Cpu);
         if precision == Precision::Widened {
             let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).chain([&*appended]).collect();
             let header = folder.join("widen.h");
@@ -158,7 +171,11 @@ impl Program {
             output: &shared_object,
         };
         compile(tools, &request)?;
-        Ok(Program { function: 0, shared_object, folder, precision, seconds: None })
+        Ok(Program { function: 0, made: Made::ByClang(shared_object), folder, precision, seconds: None })
+    }
+
+    pub(crate) fn is_of_nvcc(&self) -> bool {
+        matches!(self.made, Made::ByNvcc(..))
     }
 
     /// The same program for another of its functions.
@@ -181,16 +198,14 @@ impl Program {
     ) -> Result<Vec<Memory>> {
         let (input, output) = (self.folder.join("in"), self.folder.join("out"));
         std::fs::write(&input, self.input(module, launch, evaluations)).context("cannot write the input")?;
-        let this_command = std::env::current_exe().context("cannot find this command's own file")?;
         // One processor: atomics in another order would round differently.
         let configuration = exec::Configuration { check: is_checked(self.precision), seed, threads: 1 };
-        let run = Command::new(&this_command)
-            .arg(exec::NAME)
-            .args(configuration.to_words())
+        let mut command = self.command(&configuration)?;
+        let run = command
             .envs(self.seconds.map(|seconds| ("COTANGENT_CHECK_SECONDS", seconds)))
-            .args([&self.shared_object, &PathBuf::from("check"), &input, &output])
+            .args([&input, &output])
             .output()
-            .with_context(|| format!("cannot run {}", this_command.display()))?;
+            .with_context(|| format!("cannot run {}", command.get_program().display()))?;
         if !run.status.success() {
             let said = String::from_utf8_lossy(&run.stderr);
             let first = said.lines().take(20).collect::<Vec<&str>>().join("\n");
@@ -200,6 +215,23 @@ impl Program {
             bail!("the program ended with {}; are the arrays long enough?\n{first}", run.status);
         }
         self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)
+    }
+
+    /// What starts the program; its words follow.
+    fn command(&self, configuration: &exec::Configuration) -> Result<Command> {
+        match &self.made {
+            Made::ByClang(shared_object) => {
+                let this_command = std::env::current_exe().context("cannot find this command's own file")?;
+                let mut command = Command::new(this_command);
+                command.arg(exec::NAME).args(configuration.to_words()).arg(shared_object).arg("check");
+                Ok(command)
+            }
+            Made::ByNvcc(program, library) => {
+                let mut command = Command::new(program);
+                run_nvcc::configure(&mut command, library, configuration);
+                Ok(command)
+            }
+        }
     }
 
     /// A report with the lines of ours that it names, which nobody can look up.
@@ -285,8 +317,12 @@ pub(crate) fn is_rejected(error: &anyhow::Error) -> bool {
 
 impl Texts<'_> {
     /// What stands behind the user's text.
-    fn appended(&self, precision: Precision) -> String {
-        let mut text = format!("\n#line 1 \"check\"\n{HARNESS}");
+    pub(super) fn appended(&self, precision: Precision, dialect: Dialect) -> String {
+        let before = match dialect {
+            Dialect::Cpu | Dialect::CpuPart => "",
+            Dialect::Cuda => HARNESS_OF_NVCC,
+        };
+        let mut text = format!("\n#line 1 \"check\"\n{before}{HARNESS}");
         let mut cases = String::new();
         for (index, function) in self.functions.iter().enumerate() {
             let how = match function.space {
@@ -297,21 +333,28 @@ impl Texts<'_> {
             let pointer = function_pointer(function.function);
             let number = case(index, Variant::Primal);
             let primal = held(&function.variables, "", |_| true);
-            cases += &format!("    case {number}: {{ {primal}return {how}({pointer}, launch, buffers); }}\n");
+            // Only a device knows the addresses of its functions; as arguments of a template they need none.
+            let primal_call = match (function.space, dialect) {
+                (Space::Device, Dialect::Cuda) => format!("device_of_nvcc<{pointer}>(buffers)"),
+                _ => format!("{how}({pointer}, launch, buffers)"),
+            };
+            cases += &format!("    case {number}: {{ {primal}return {primal_call}; }}\n");
             // Numbers that must agree to ten digits are computed with more.
             let is_wanted = |variant: Variant| variant != Variant::Unproved || precision == Precision::Widened;
             for (variant, module) in function.derivatives.iter().filter(|(variant, _)| is_wanted(*variant)) {
                 let module = renamed(module);
-                let printed = emit(&module, Dialect::Cpu);
+                let printed = emit(&module, dialect);
                 let (includes, rest): (Vec<&str>, Vec<&str>) =
                     printed.lines().partition(|line| line.starts_with("#include"));
                 let number = case(index, *variant);
                 let space = format!("cotangent_derivative_{number}");
                 text += &format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
-                text += &symbols(&module, &space);
+                if dialect == Dialect::Cpu {
+                    text += &symbols(&module, &space);
+                }
                 let is_there = |name: &&String| module.globals.iter().any(|global| *global.name == ***name);
                 let held = held(&function.variables, &space, is_there);
-                cases += &format!("    case {number}: {{ {held}{} }}\n", call(&module, &space));
+                cases += &format!("    case {number}: {{ {held}{} }}\n", call(&module, &space, dialect));
             }
         }
         text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers, Buffer* variables) {\n";
@@ -320,7 +363,11 @@ impl Texts<'_> {
 }
 
 /// How the harness calls the last function of a derivative; in the split form, after the one that fills the record.
-fn call(module: &Module, space: &str) -> String {
+fn call(module: &Module, space: &str, dialect: Dialect) -> String {
+    let launcher = |name: &str| match dialect {
+        Dialect::Cpu | Dialect::CpuPart => format!("{space}::{name}_launch"),
+        Dialect::Cuda => format!("launcher_of_nvcc<{space}::{name}>"),
+    };
     let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
     if entry.space == Space::Host {
         let mut frees = false;
@@ -343,10 +390,8 @@ fn call(module: &Module, space: &str) -> String {
     let record = entry.params.iter().position(|param| entry.local_name(*param) == "_record");
     let guard = match (record, counting_kernel(module)) {
         (Some(record), Some(counting)) => {
-            let (counting, filling) = (&counting.name, &filling.name);
-            format!(
-                "RecordGuard guard({space}::{counting}_launch, {space}::{filling}_launch, {record}, launch, buffers); "
-            )
+            let (counting, filling) = (launcher(&counting.name), launcher(&filling.name));
+            format!("RecordGuard guard({counting}, {filling}, {record}, launch, buffers); ")
         }
         (Some(record), None) => format!("OwnRecord record(buffers[{record}], uncounted); "),
         (None, _) => String::new(),
@@ -354,7 +399,7 @@ fn call(module: &Module, space: &str) -> String {
     let Some(augmented) = augmented else {
         let is_limited = entry.params.iter().any(|param| entry.local_name(*param) == "_needed");
         let call = if is_limited { "limited" } else { "printed" };
-        return format!("{{ {guard}return {call}({space}::{}_launch, {launch}, buffers); }}", entry.name);
+        return format!("{{ {guard}return {call}({}, {launch}, buffers); }}", launcher(&entry.name));
     };
     let note = entry.body.first().and_then(|first| first.note.as_deref()).unwrap_or_default();
     let listed = note.lines().find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();
@@ -364,10 +409,10 @@ fn call(module: &Module, space: &str) -> String {
         .map(|param| if listed.contains(&augmented.local_name(**param)) { "true" } else { "false" })
         .collect();
     format!(
-        "{{ static const bool needed[] = {{{}, false}}; {guard}return split({space}::{}_launch, {space}::{}_launch, needed, {}, launch, {launch}, buffers); }}",
+        "{{ static const bool needed[] = {{{}, false}}; {guard}return split({}, {}, needed, {}, launch, {launch}, buffers); }}",
         needed.join(", "),
-        augmented.name,
-        entry.name,
+        launcher(&augmented.name),
+        launcher(&entry.name),
         own.len()
     )
 }

@@ -31,6 +31,9 @@ const MODES: [(Mode, &str); 2] = [(Mode::Reverse, "grad.cu"), (Mode::Forward, "f
 /// The folder that `cargo xtask validate --own` wants fixtures with their gradients in; nothing else is tested then.
 const OWN_TEXTS: &str = "COTANGENT_OWN_TEXTS";
 
+/// Has fixtures be proved as nvcc compiles them, and nothing else be tested: `cargo xtask nvcc`.
+const BY_NVCC: &str = "COTANGENT_BY_NVCC";
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/grad");
@@ -83,6 +86,9 @@ fn check(path: &Path) -> Result<(), Failed> {
     if let Some(folder) = std::env::var_os(OWN_TEXTS) {
         return write_own_text(&tools, path, &source, &directives, Path::new(&folder));
     }
+    if std::env::var_os(BY_NVCC).is_some() {
+        return prove(path, &directives, &["--nvcc"], &[]);
+    }
     let modes: Vec<(Mode, &str)> = MODES.into_iter().filter(|(mode, _)| directives.wants(*mode)).collect();
     let scratch = tempfile::tempdir()?;
     for ((mode, suffix), module) in modes.iter().zip(derive(&tools, path, &directives, &modes)?) {
@@ -104,7 +110,7 @@ fn check(path: &Path) -> Result<(), Failed> {
             directives.expected.iter().try_for_each(|expected| expect(*expected, &printed))?;
         }
     }
-    prove(path, &directives, &[])
+    prove(path, &directives, &[], &[])
 }
 
 /// The fixture's own text with its gradient after it, as programs have it that include the header which is printed.
@@ -130,7 +136,7 @@ fn write_own_text(
 /// Where the copies of arrays are changes no derivative.
 fn copies_on_the_host(path: &Path) -> Result<(), Failed> {
     let directives = directives::parse(&fs::read_to_string(path)?)?;
-    prove(path, &directives, &[("COTANGENT_SNAPSHOT_BYTES", "8")])
+    prove(path, &directives, &[], &[("COTANGENT_SNAPSHOT_BYTES", "8")])
 }
 
 /// Threads run in turn, so every number is right. The executor's checks see that two threads add to one element.
@@ -245,11 +251,11 @@ fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
     }
 }
 
-/// Runs `cotangent check`.
-fn prove(path: &Path, directives: &Directives, variables: &[(&str, &str)]) -> Result<(), Failed> {
+/// Runs `cotangent check`, with more words and variables of the environment.
+fn prove(path: &Path, directives: &Directives, words: &[&str], variables: &[(&str, &str)]) -> Result<(), Failed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
     command.arg("check").arg(path).args(["--fn", &directives.function, "--wrt", &directives.wrt.join(",")]);
-    command.args(["--samples", "2", "--args", &directives.arguments]);
+    command.args(["--samples", "2", "--args", &directives.arguments]).args(words);
     if let Some(launch) = &directives.launch {
         command.args(["--launch", launch]);
     }

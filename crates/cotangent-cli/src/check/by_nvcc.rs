@@ -1,0 +1,49 @@
+//! The checked program as nvcc compiles it: the user's own text unedited, derivatives as CUDA, the same harness.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use cotangent::emit::Dialect;
+use cotangent_driver::{Environment, cudart};
+
+use super::layout::Precision;
+use super::program::{Made, Program, Texts};
+
+/// Products and sums are not contracted, as on the CPU, so that numbers can be compared closely.
+const NO_CONTRACTION: &str = "-fmad=false";
+
+/// Compiles the texts with nvcc, in the precision that they have. `words` are the user's flags.
+pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path) -> Result<Program> {
+    let environment = Environment::of_process();
+    let this_command = std::env::current_exe().context("cannot find this command's own file")?;
+    let library = cudart::folder(&environment, &this_command)?;
+    let folder = folder.join("nvcc");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let own = std::fs::read_to_string(texts.file).with_context(|| format!("cannot read {}", texts.file.display()))?;
+    let path = std::path::absolute(texts.file).context("cannot find the file's folder")?;
+    let text = format!("#line 1 \"{}\"\n{own}\n{}", path.display(), texts.appended(Precision::Native, Dialect::Cuda));
+    let file = folder.join("program.cu");
+    std::fs::write(&file, text).context("cannot write a text")?;
+    let headers = cotangent_driver::headers::Headers::materialise(&environment)?;
+    let mut flags = vec![
+        NO_CONTRACTION.to_owned(),
+        "-Dmain=cotangent_check_main_of_the_program".to_owned(),
+        // What the user's text leaves unused, and what the harness does.
+        "-w".to_owned(),
+        format!("-I{}", headers.root().display()),
+    ];
+    flags.extend(path.parent().map(|parent| format!("-I{}", parent.display())));
+    flags.extend(words.iter().cloned());
+    let program = folder.join("program");
+    let linked = cudart::link(&environment, &library, &file, &flags, &program, false)?;
+    if !linked.status.success() {
+        bail!("nvcc does not compile the derivative");
+    }
+    Ok(Program {
+        function: 0,
+        made: Made::ByNvcc(program, library),
+        folder,
+        precision: Precision::Native,
+        seconds: None,
+    })
+}
