@@ -20,6 +20,14 @@ pub struct Bound {
     pub(crate) shared: Vec<u32>,
     pub(crate) static_shared: u32,
     pub(crate) arguments: Vec<u8>,
+    pub(crate) limit: u64,
+}
+
+impl Bound {
+    /// The same kernel, whose blocks are stopped after so many instructions of a warp.
+    pub fn with_limit(self, limit: u64) -> Bound {
+        Bound { limit, ..self }
+    }
 }
 
 impl Kernel for Bound {
@@ -45,6 +53,7 @@ impl Kernel for Bound {
             index: extents(index),
             dynamic_shared: shape.shared_bytes as u32,
             seed,
+            limit: self.limit,
         };
         let image = Image {
             program: &self.module.program,
@@ -81,6 +90,14 @@ impl Bound {
             Reason::Unknown(text) => Failure::IllegalInstruction { place: here(String::from("instruction")), text },
             Reason::Trap => Failure::Trap { place: here(String::from("__trap")) },
             Reason::Assert => Failure::Assert,
+            Reason::TooMuchShared { bytes } => {
+                let text = format!("a kernel with {bytes} bytes of shared memory");
+                Failure::IllegalInstruction { place: here(String::from("launch")), text }
+            }
+            Reason::OutOfTime => {
+                let text = format!("more than {} instructions", self.limit);
+                Failure::IllegalInstruction { place: here(String::from("limit")), text }
+            }
             Reason::StackOverflow => {
                 let text = String::from("a call that needs more local memory than a thread has");
                 Failure::IllegalInstruction { place: here(String::from("call")), text }

@@ -50,7 +50,8 @@ pub struct Module {
 }
 
 impl Module {
-    /// Reads and decodes a text. `place` gives each variable its memory: zeroed, of that size and alignment, for ever.
+    /// Reads and decodes a text. `place` gives each variable its memory: zeroed, of that size and alignment, for ever; or
+    /// null if there is none.
     pub fn load(text: &str, place: &mut dyn FnMut(&Variable<'_>) -> *mut u8) -> Result<Module, SyntaxError> {
         let syntax = parse(text)?;
         let mut variables = Vec::new();
@@ -62,6 +63,9 @@ impl Module {
             address as u64
         };
         let (program, placed) = decode(&syntax, &mut placing)?;
+        if let Some((name, ..)) = variables.iter().find(|(_, address, bytes)| *address == 0 && *bytes > 0) {
+            return Err(SyntaxError::new(1, format!("there is no memory for `{name}`")));
+        }
         for variable in placed {
             let (_, address, bytes) =
                 variables.iter().find(|(name, ..)| *name == variable.name).cloned().unwrap_or_default();
@@ -103,7 +107,8 @@ impl Module {
         let (index, function) = self.kernel_function(name)?;
         let (shared, static_shared) = self.layout(index);
         let name = written_name(&function.name);
-        Some(Bound { module: Arc::clone(self), kernel: index, name, shared, static_shared, arguments })
+        let module = Arc::clone(self);
+        Some(Bound { module, kernel: index, name, shared, static_shared, arguments, limit: u64::MAX })
     }
 
     fn kernel_function(&self, name: &str) -> Option<(usize, &Function)> {
@@ -138,13 +143,13 @@ impl Module {
         for &index in &used {
             let variable = &program.shared[index];
             if let Some(bytes) = variable.bytes {
-                offsets[index] = end.next_multiple_of(variable.alignment);
+                offsets[index] = end.checked_next_multiple_of(variable.alignment).unwrap_or(u32::MAX);
                 end = offsets[index].saturating_add(bytes);
             }
         }
         let dynamic = used.iter().filter(|index| program.shared[**index].bytes.is_none());
         let alignment = dynamic.clone().map(|index| program.shared[*index].alignment).max().unwrap_or(1);
-        let end = end.next_multiple_of(alignment);
+        let end = end.checked_next_multiple_of(alignment).unwrap_or(u32::MAX);
         dynamic.for_each(|index| offsets[*index] = end);
         (offsets, end)
     }

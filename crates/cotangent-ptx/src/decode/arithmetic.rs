@@ -61,9 +61,6 @@ fn carries(opcode: &Opcode<'_>) -> Carries {
 
 fn movement<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Operand<'a>]) -> Option<Op> {
     let whole = opcode.kind()?.bytes() * 8;
-    if whole > 64 {
-        return None;
-    }
     match operands {
         [Operand::Vector(to), a] => {
             let bits = whole / to.len().max(1) as u32;
@@ -150,6 +147,9 @@ fn set<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Opera
 
 fn convert<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Operand<'a>]) -> Option<Op> {
     let [into, from] = opcode.types()[..] else { return None };
+    if into == Type::B128 || from == Type::B128 {
+        return None;
+    }
     let mode = opcode.mode();
     match operands {
         [to, a] => {

@@ -94,7 +94,7 @@ fn store<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Ope
 
 /// Types of up to eight bytes.
 fn memory_type(opcode: &Opcode<'_>) -> Option<Type> {
-    opcode.kind().filter(|kind| !matches!(kind, Type::B128 | Type::Predicate))
+    opcode.kind().filter(|kind| *kind != Type::Predicate)
 }
 
 const ATOMICS: &[(&str, AtomicFunction)] = &[

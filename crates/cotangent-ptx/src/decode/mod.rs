@@ -130,7 +130,7 @@ fn slots(parameters: &[syntax::Variable<'_>], first: u32) -> (Vec<Slot>, u32) {
     let mut end = first;
     let slots = parameters.iter().map(|parameter| {
         let bytes = parameter.bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
-        let offset = end.next_multiple_of(parameter.alignment as u32);
+        let offset = end.checked_next_multiple_of(parameter.alignment as u32).unwrap_or(u32::MAX);
         end = offset.saturating_add(bytes);
         Slot { offset, bytes }
     });

@@ -38,9 +38,9 @@ impl<'a> Opcode<'a> {
         self.modifiers.iter().filter_map(|modifier| lookup(TYPES, modifier)).collect()
     }
 
-    /// The type, of an opcode that has one.
+    /// The type, of an opcode that has one. No register is 128 bits wide here.
     pub(super) fn kind(&self) -> Option<Type> {
-        self.types().last().copied()
+        self.types().last().copied().filter(|kind| *kind != Type::B128)
     }
 
     pub(super) fn mode(&self) -> Mode {

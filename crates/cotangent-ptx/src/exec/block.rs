@@ -40,6 +40,8 @@ pub(crate) struct Launch {
     pub(crate) dynamic_shared: u32,
     /// Permutes the order of warps; 0 is the natural one.
     pub(crate) seed: u64,
+    /// Instructions of a warp after which the block is stopped.
+    pub(crate) limit: u64,
 }
 
 thread_local! {
@@ -89,6 +91,11 @@ pub(crate) fn run_block(image: &Image<'_>, launch: Launch, checker: Option<&mut 
         let machine = machine.get_or_insert_with(|| Machine { windows: Windows::new(), warps: Vec::new() });
         let threads = launch.block.iter().product::<u32>() as usize;
         machine.warps.resize_with(threads.div_ceil(LANES), Warp::default);
+        let shared = image.static_shared as usize + launch.dynamic_shared as usize;
+        if shared > SHARED_BYTES {
+            let reason = Reason::TooMuchShared { bytes: shared };
+            return Err(Stop { reason, place: Place::default(), thread: 0 });
+        }
         let function = &image.program.functions[image.kernel];
         for (index, warp) in machine.warps.iter_mut().enumerate() {
             warp.begin((threads - index * LANES).min(LANES), function.code.start, function.registers);
@@ -150,6 +157,9 @@ impl Block<'_> {
     fn run(&mut self) -> Result<(), Stop> {
         let order = order_of_warps(self.warps.len(), self.launch);
         loop {
+            if self.clock > self.launch.limit {
+                return Err(Stop { reason: Reason::OutOfTime, place: Place::default(), thread: 0 });
+            }
             let mut has_run = false;
             for &warp in &order {
                 if self.warps[warp].runnable() != 0 {

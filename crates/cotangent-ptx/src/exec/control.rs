@@ -9,6 +9,10 @@ use super::{Reason, Stop};
 use crate::decode::function_at;
 use crate::program::{Callee, Instruction, Op, Place, Position, Register, Slot};
 
+/// Calls that a thread may be in, and registers of all of them: a recursion without an end is to be an error.
+const MAX_DEPTH: usize = 10_000;
+const MAX_REGISTERS: usize = 1 << 20;
+
 /// What happens after an instruction.
 enum Next {
     /// The lanes stay together, at this position.
@@ -176,6 +180,9 @@ impl Block<'_> {
         let caller = &functions[caller];
         let base = at.base + caller.registers;
         let needed = (base + callee.registers) as usize;
+        if needed > MAX_REGISTERS || self.warps[at.warp].calls[first].len() > MAX_DEPTH {
+            return Err(self.stop(at.warp, at.mask, place, Reason::StackOverflow));
+        }
         let registers = &mut self.warps[at.warp].registers;
         if registers.len() < needed {
             registers.resize(needed, [0; 32]);

@@ -92,11 +92,11 @@ impl Drop for Windows {
     }
 }
 
-/// Whether an absolute address cannot belong to anybody.
+/// Whether an absolute address cannot belong to anybody: the first pages, of which a checker has more to say, and what no
+/// processor can address.
 #[inline]
-pub(super) fn is_nowhere(address: u64) -> bool {
-    // Neither the first pages nor what no processor can address.
-    address < LOWEST_ADDRESS || address >> 47 != 0
+pub(super) fn is_nowhere(address: u64, is_checked: bool) -> bool {
+    (address < LOWEST_ADDRESS && !is_checked) || address >> 47 != 0
 }
 
 /// Reads `kind` at the addresses of the lanes. Signed values are extended.

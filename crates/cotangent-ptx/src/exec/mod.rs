@@ -50,8 +50,13 @@ pub(crate) enum Reason {
     Unknown(String),
     Trap,
     Assert,
-    /// Calls are nested too deeply for the thread's local memory.
+    /// Calls are nested too deeply for the thread's local memory, or for ours.
     StackOverflow,
+    TooMuchShared {
+        bytes: usize,
+    },
+    /// The limit of instructions is reached.
+    OutOfTime,
     /// A call through something that is no function.
     NoFunction,
     MaskWithoutSelf {

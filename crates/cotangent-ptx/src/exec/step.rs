@@ -24,7 +24,7 @@ impl Block<'_> {
             Source::Register(register) => self.warps[warp].registers[(base + register) as usize],
             Source::Bits(bits) => [bits; LANES],
             Source::Special(special) => self.special(warp, special),
-            Source::Frame(offset) => self.warps[warp].frame.map(|frame| u64::from(frame + offset)),
+            Source::Frame(offset) => self.warps[warp].frame.map(|frame| u64::from(frame.wrapping_add(offset))),
             Source::Shared { variable, offset } => {
                 [u64::from(self.image.shared[variable as usize].wrapping_add(offset)); LANES]
             }
@@ -296,8 +296,8 @@ impl Block<'_> {
     fn to_generic(&self, warp: usize, space: Space, a: &Lanes) -> Lanes {
         match space {
             Space::Shared => map(a, |a: u64| u64::from(a as u32) + self.windows.shared() as u64),
-            Space::Kernel => map(a, |a: u64| a + self.windows.parameters() as u64),
-            Space::Local => std::array::from_fn(|lane| a[lane] + self.local(warp, lane) as u64),
+            Space::Kernel => map(a, |a: u64| a.wrapping_add(self.windows.parameters() as u64)),
+            Space::Local => std::array::from_fn(|lane| a[lane].wrapping_add(self.local(warp, lane) as u64)),
             Space::Generic | Space::Global | Space::Constant => *a,
         }
     }
@@ -356,7 +356,7 @@ impl Block<'_> {
                 Some(window) if given[lane].saturating_add(u64::from(bytes)) > window as u64 => {
                     Some(Reason::IllegalAddress { address: given[lane] })
                 }
-                None if !is_checked && memory::is_nowhere(given[lane]) => {
+                None if memory::is_nowhere(given[lane], is_checked) => {
                     Some(Reason::IllegalAddress { address: given[lane] })
                 }
                 _ if !is_checked && given[lane] & u64::from(bytes - 1) != 0 => {
