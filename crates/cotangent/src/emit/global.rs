@@ -5,6 +5,7 @@ use super::dialect::VARIABLE_LABEL;
 use super::expr::converted;
 use super::layout::{ASSIGN_BREAK, Lines};
 use super::names::split;
+use super::stmt::aligned;
 use super::types::declaration;
 use super::{Program, Scope};
 use crate::ir::{Expr, ExprKind, Global, Type};
@@ -20,7 +21,7 @@ pub(super) fn definition(program: &Program<'_>, lines: &mut Lines, global: &Glob
         return;
     }
     let storage = program.spellings.global(global.storage);
-    let declared = declaration(&scope, &global.ty, split(&global.name).1);
+    let declared = format!("{}{}", aligned(global.align), declaration(&scope, &global.ty, split(&global.name).1));
     let value = match &global.init {
         None => String::new(),
         Some(Expr { kind: ExprKind::Construct(parts), ty, .. }) => constant_initializer(&scope, ty, parts),

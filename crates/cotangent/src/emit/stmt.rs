@@ -127,13 +127,13 @@ fn declaration_with_result(scope: &Scope<'_>, first: &Stmt, second: &Stmt) -> Op
     let Effect { call, into } = effect(scope, &second.kind)?;
     let is_its_value = into.is_some_and(|into| into.kind == PlaceKind::Local(local));
     let variable = scope.local(local);
-    (is_its_value && variable.storage == Storage::Private)
+    (is_its_value && variable.storage == Storage::Private && variable.align.is_none())
         .then(|| format!("{} = {ASSIGN_BREAK}{call};", declaration(scope, &variable.ty, &variable.name)))
 }
 
 fn declare(scope: &Scope<'_>, local: LocalId, init: Option<&Expr>) -> String {
     let variable = scope.local(local);
-    let declared = declaration(scope, &variable.ty, &variable.name);
+    let declared = format!("{}{}", aligned(variable.align), declaration(scope, &variable.ty, &variable.name));
     match variable.storage {
         Storage::Shared => return format!("{}{declared}", scope.program.spellings.shared),
         Storage::DynamicShared => return dynamic_shared(scope, variable),
@@ -148,6 +148,11 @@ fn declare(scope: &Scope<'_>, local: LocalId, init: Option<&Expr>) -> String {
     }
 }
 
+/// What a declaration says of a variable's alignment, in every dialect.
+pub(super) fn aligned(align: Option<u32>) -> String {
+    align.map(|align| format!("__align__({align}) ")).unwrap_or_default()
+}
+
 fn dynamic_shared(scope: &Scope<'_>, variable: &Local) -> String {
     let Type::Array(element, _) = &variable.ty else {
         unreachable!("the validator has arrays in dynamic shared memory only")
@@ -156,7 +161,7 @@ fn dynamic_shared(scope: &Scope<'_>, variable: &Local) -> String {
     match scope.program.spellings.dynamic_shared {
         DynamicShared::ExternArray => {
             let declared = declaration(scope, element, &format!("{name}[]"));
-            format!("extern {}{declared}", scope.program.spellings.shared)
+            format!("extern {}{}{declared}", scope.program.spellings.shared, aligned(variable.align))
         }
         DynamicShared::RuntimeBuffer => {
             let length = format!("[COTANGENT_MAX_DYNAMIC_SHARED / sizeof({})]", type_name(scope, element));

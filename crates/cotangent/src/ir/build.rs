@@ -138,7 +138,13 @@ impl<'m> FunctionBuilder<'m> {
 
     fn local(&mut self, wanted: &str, ty: Type, storage: Storage) -> (LocalId, Place) {
         let name = self.free_name(wanted);
-        let id = self.function.locals.push(Local { name: name.clone(), ty: ty.clone(), storage, span: Span::NONE });
+        let id = self.function.locals.push(Local {
+            name: name.clone(),
+            ty: ty.clone(),
+            storage,
+            align: None,
+            span: Span::NONE,
+        });
         self.visible.declare(name, id);
         (id, Place::local(id, ty))
     }

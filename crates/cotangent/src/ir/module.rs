@@ -116,6 +116,8 @@ pub struct Global {
     pub ty: Type,
     /// Where it lives.
     pub storage: GlobalStorage,
+    /// The alignment that its declaration asks for, in bytes.
+    pub align: Option<u32>,
     /// Its initial value.
     pub init: Option<Expr>,
     /// Where it stands in the user's text.
@@ -200,6 +202,8 @@ pub struct Local {
     pub ty: Type,
     /// Where it lives.
     pub storage: Storage,
+    /// The alignment that its declaration asks for, in bytes.
+    pub align: Option<u32>,
     /// Where it stands in the user's text.
     pub span: Span,
 }

@@ -270,13 +270,13 @@ impl<'c, 'a> Body<'c, 'a> {
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name.clone());
         }
-        self.locals.push(Local { name, ty, storage, span })
+        self.locals.push(Local { name, ty, storage, align: None, span })
     }
 
     /// A new local that only lowering knows; it is named when the function is complete.
     pub(super) fn new_temporary(&mut self, ty: Type) -> LocalId {
         let ty = ty.unrestricted();
-        self.locals.push(Local { name: "".into(), ty, storage: Storage::Private, span: self.span })
+        self.locals.push(Local { name: "".into(), ty, storage: Storage::Private, align: None, span: self.span })
     }
 
     /// The place of a local: what it holds, for a reference the pointer itself.

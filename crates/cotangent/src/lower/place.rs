@@ -3,7 +3,7 @@
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
 use super::function::{Binding, Body};
-use super::types::refuse_volatile;
+use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::{BinaryOp, Expr, ExprKind, Global, GlobalId, GlobalStorage, Place, PlaceKind, StmtKind, Storage, Type};
@@ -177,6 +177,7 @@ impl<'a> Body<'_, 'a> {
             );
         }
         let local = self.new_local(variable.name(), ty, Storage::DynamicShared, variable.span);
+        self.locals[local].align = alignment(variable);
         self.bindings.insert(variable.id, Binding::Local(local));
         let kind = StmtKind::Declare { local, init: None };
         self.prologue.push(crate::ir::Stmt::new(kind).at(variable.span));
@@ -229,8 +230,8 @@ impl<'a> Body<'_, 'a> {
         let global = match known.map(|(global, _)| global) {
             Some(global) => global,
             None => {
-                let name = self.context.claim(&wanted);
-                self.context.module.globals.push(Global { name, ty, storage, init, span: variable.span })
+                let (name, align) = (self.context.claim(&wanted), alignment(variable));
+                self.context.module.globals.push(Global { name, ty, storage, align, init, span: variable.span })
             }
         };
         self.context.globals.insert((self.pass, id), global);

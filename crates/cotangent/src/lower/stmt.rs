@@ -2,7 +2,7 @@
 
 use super::context::{Lowered, problem, problem_with_help};
 use super::function::{Binding, Body};
-use super::types::refuse_volatile;
+use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
 use crate::ir::{Expr, ExprKind, StmtKind, Storage, Type};
@@ -133,6 +133,7 @@ impl<'a> Body<'_, 'a> {
             let is_dynamic = node.data.storage_class.as_deref() == Some("extern");
             let storage = if is_dynamic { Storage::DynamicShared } else { Storage::Shared };
             let local = self.new_local(node.name(), ty, storage, node.span);
+            self.locals[local].align = alignment(node);
             self.bindings.insert(node.id, Binding::Local(local));
             self.emit(StmtKind::Declare { local, init: None });
             return Ok(());
@@ -210,6 +211,7 @@ impl<'a> Body<'_, 'a> {
     pub(super) fn bind_local(&mut self, node: &Node, ty: Type) -> crate::ir::LocalId {
         let name = if node.name().is_empty() { "unnamed" } else { node.name().trim_start_matches("__") };
         let local = self.new_local(name, ty, Storage::Private, node.span);
+        self.locals[local].align = alignment(node);
         self.bindings.insert(node.id, Binding::Local(local));
         local
     }

@@ -381,8 +381,8 @@ fn identifier_or_nothing(scope: &str) -> String {
     if scope.is_empty() { String::new() } else { identifier(scope) }
 }
 
-/// The alignment that a record asks for.
-fn alignment(node: &Node) -> Option<u32> {
+/// The alignment that the declaration of a record or variable asks for.
+pub(super) fn alignment(node: &Node) -> Option<u32> {
     let attribute = node.child(Kind::AlignedAttr)?;
     let constant = attribute.inner.iter().find_map(super::constant::constant_value)?;
     u32::try_from(constant).ok()

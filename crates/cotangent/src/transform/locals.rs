@@ -46,7 +46,7 @@ impl NewLocals {
     pub(super) fn add(&mut self, function: &mut Function, wanted: &str, ty: Type) -> LocalId {
         let name = self.name(wanted);
         let span = Span::NONE;
-        function.locals.push(Local { name, ty, storage: Storage::Private, span })
+        function.locals.push(Local { name, ty, storage: Storage::Private, align: None, span })
     }
 }
 

@@ -191,7 +191,8 @@ impl Ctx<'_> {
             number += 1;
             name = format!("_sum{number}").into();
         }
-        let local = Local { name, ty: place.ty.at_least_single(), storage: Storage::Private, span: Span::NONE };
+        let local =
+            Local { name, ty: place.ty.at_least_single(), storage: Storage::Private, align: None, span: Span::NONE };
         let local = self.locals.push(local);
         sums.push(Sum { place, local, note });
         local

@@ -330,7 +330,7 @@ fn add_params(
         let variable = &module.globals[variables[*number]];
         let name = name_in(module, variables[*number]);
         let ty = Type::pointer(element(variable).clone());
-        let local = Local { name, ty, storage: Storage::Private, span: variable.span };
+        let local = Local { name, ty, storage: Storage::Private, align: None, span: variable.span };
         let param = function.locals.push(local);
         function.params.push(param);
     }

@@ -169,7 +169,8 @@ fn global(choices: &mut Choices<'_>, module: &Module, index: usize) -> Global {
     let has_init = storage == GlobalStorage::Constexpr || choices.chance();
     let init = has_init.then(|| Body::outside(choices, module).initial_value(&ty, 3));
     let name = format!("{}{index}", choices.pick(&["global", "geo::global"]));
-    Global { name: name.into(), ty, storage, init, span: Span::NONE }
+    let align = choices.chance().then_some(16);
+    Global { name: name.into(), ty, storage, align, init, span: Span::NONE }
 }
 
 fn function(choices: &mut Choices<'_>, module: &Module, index: usize) -> Function {
@@ -185,7 +186,7 @@ fn function(choices: &mut Choices<'_>, module: &Module, index: usize) -> Functio
     function.is_extern_c = choices.below(4) == 0;
     for _ in 0..choices.below(3) {
         let (name, ty) = (choices.local_name().into(), choices.object_type(module, 1));
-        function.locals.push(Local { name, ty, storage: Storage::Private, span: Span::NONE });
+        function.locals.push(Local { name, ty, storage: Storage::Private, align: None, span: Span::NONE });
     }
     if choices.chance() {
         reverse_locals(&mut function);

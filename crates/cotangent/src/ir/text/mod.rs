@@ -19,11 +19,11 @@
 //! ```text
 //! module  = item*
 //! item    = builtin? record NAME (align INT)? { (NAME: type),* }
-//!         | (device|constant|managed|constexpr|host) NAME: type (= expr)? ;
+//!         | (device|constant|managed|constexpr|host) NAME: type (align INT)? (= expr)? ;
 //!         | (kernel|device|host) NAME(local,*) (-> type)? (bounds INT (, INT)?)? extern?
 //!           { (unused local;)* stmt* }
 //!         | rule NAME: (pullback NAME | split NAME, NAME | constant) ;
-//! local   = (shared|dynamic)? NAME (#INT)? : type
+//! local   = (shared|dynamic)? NAME (#INT)? : type (align INT)?
 //! type    = quals base (*|& restrict? | [INT] | quals)*        quals = const? volatile?
 //! base    = void | bool | float | unsigned int | … | NAME of a record | opaque NAME
 //! stmt    = let local (= expr)? ;            | place = expr ;   | place += expr ;             (+= is Accumulate)

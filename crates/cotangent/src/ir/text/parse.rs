@@ -116,9 +116,10 @@ impl<'t> Parser<'t> {
                 (_, Some(storage)) => {
                     self.symbol(":")?;
                     let ty = self.ty()?;
+                    let align = self.alignment()?;
                     let init = if self.accept("=")? { Some(self.expr()?) } else { None };
                     self.symbol(";")?;
-                    let global = Global { name: name.clone(), ty, storage, init, span: Span::NONE };
+                    let global = Global { name: name.clone(), ty, storage, align, init, span: Span::NONE };
                     let id = self.module.globals.push(global);
                     self.globals.entry(name).or_insert(id);
                 }
@@ -132,7 +133,7 @@ impl<'t> Parser<'t> {
         self.keyword("record")?;
         let name = self.name("a record's name")?;
         self.records.entry(name.clone()).or_insert(RecordId::new(self.module.records.len()));
-        let align = if self.accept_word("align")? { Some(self.integer("an alignment")?) } else { None };
+        let align = self.alignment()?;
         self.symbol("{")?;
         let mut fields = Vec::new();
         while !self.accept("}")? {
@@ -215,7 +216,7 @@ impl<'t> Parser<'t> {
         Err(self.error(format!("the function above has no local #{}, but locals of higher numbers", locals.len())))
     }
 
-    /// `[shared|dynamic] name[#number]: type`. The name becomes visible by `make_visible`.
+    /// `[shared|dynamic] name[#number]: type [align bytes]`. The name becomes visible by `make_visible`.
     pub(super) fn declaration(&mut self) -> Result<LocalId, ParseError> {
         let storage = self.accept_one_of(STORAGES)?.unwrap_or(Storage::Private);
         let name = self.name("the name of a local")?;
@@ -225,9 +226,15 @@ impl<'t> Parser<'t> {
         }
         self.symbol(":")?;
         let ty = self.ty()?;
+        let align = self.alignment()?;
         let id = LocalId(number);
-        self.locals.insert(id, Local { name, ty, storage, span: Span::NONE });
+        self.locals.insert(id, Local { name, ty, storage, align, span: Span::NONE });
         Ok(id)
+    }
+
+    /// `align 16`, or nothing.
+    fn alignment(&mut self) -> Result<Option<u32>, ParseError> {
+        if self.accept_word("align")? { self.integer("an alignment").map(Some) } else { Ok(None) }
     }
 
     /// From here to the end of its block, the local is what its name means.

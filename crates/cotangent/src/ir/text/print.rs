@@ -66,10 +66,7 @@ impl<'m> Printer<'m> {
     fn record(&mut self, record: &Record) {
         self.push(if record.is_builtin { "builtin record " } else { "record " });
         self.name(&record.name);
-        if let Some(align) = record.align {
-            self.push(" align ");
-            self.number(align);
-        }
+        self.alignment(record.align);
         self.push(" {");
         for (index, field) in record.fields.iter().enumerate() {
             self.push(if index == 0 { " " } else { ", " });
@@ -86,6 +83,7 @@ impl<'m> Printer<'m> {
         self.name(&global.name);
         self.push(": ");
         self.ty(&global.ty);
+        self.alignment(global.align);
         if let Some(init) = &global.init {
             self.push(" = ");
             self.expr(init);
@@ -153,6 +151,14 @@ impl<'m> Printer<'m> {
         }
         self.push(": ");
         self.ty(&local.ty);
+        self.alignment(local.align);
+    }
+
+    fn alignment(&mut self, align: Option<u32>) {
+        if let Some(align) = align {
+            self.push(" align ");
+            self.number(align);
+        }
     }
 
     /// One statement on lines of its own.

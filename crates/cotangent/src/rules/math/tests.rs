@@ -43,7 +43,13 @@ fn function_of(name: &str, argument: usize, real: &Type) -> Option<Module> {
     let rule = derivative(name).unwrap();
     let mut locals = IdVec::new();
     let mut declare = |name: &str, ty: Type| {
-        let id = locals.push(Local { name: name.into(), ty: ty.clone(), storage: Storage::Private, span: Span::NONE });
+        let id = locals.push(Local {
+            name: name.into(),
+            ty: ty.clone(),
+            storage: Storage::Private,
+            align: None,
+            span: Span::NONE,
+        });
         (id, Expr::load(Place::local(id, ty)))
     };
     let parameters = rule.parameters();

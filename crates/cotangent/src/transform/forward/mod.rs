@@ -275,9 +275,8 @@ impl Pushforward<'_, '_> {
             None => self.free_name(&shadow_name(&primal)),
         };
         self.names.insert(primal, name.clone());
-        let storage = self.locals[local].storage;
-        let span = self.locals[local].span;
-        let shadow = self.locals.push(Local { name, ty: ty.clone(), storage, span });
+        let Local { storage, align, span, .. } = self.locals[local];
+        let shadow = self.locals.push(Local { name, ty: ty.clone(), storage, align, span });
         self.shadows.insert(local, Place::local(shadow, ty));
         shadow
     }
@@ -285,7 +284,7 @@ impl Pushforward<'_, '_> {
     /// Makes a local whose name no other has.
     fn fresh(&mut self, wanted: &str, ty: Type) -> LocalId {
         let name = self.free_name(wanted);
-        self.locals.push(Local { name, ty, storage: Storage::Private, span: Span::NONE })
+        self.locals.push(Local { name, ty, storage: Storage::Private, align: None, span: Span::NONE })
     }
 
     fn free_name(&mut self, wanted: &str) -> Name {

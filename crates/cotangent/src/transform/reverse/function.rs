@@ -275,6 +275,7 @@ impl Ctx<'_> {
         let ty = self.variable_shadow_type(local);
         let shadow = self.names.add(&mut self.function, &shadow_name(&variable.name), ty.clone());
         self.function.locals[shadow].storage = variable.storage;
+        self.function.locals[shadow].align = variable.align;
         if ty.is_pointer() {
             self.twins.insert(shadow, local);
         }

@@ -267,7 +267,8 @@ impl Ctx<'_> {
 
     pub(super) fn add_param(&mut self, name: &str, ty: Type) -> LocalId {
         let name = self.names.name(name);
-        let local = self.function.locals.push(Local { name, ty, storage: Storage::Private, span: Span::NONE });
+        let local =
+            self.function.locals.push(Local { name, ty, storage: Storage::Private, align: None, span: Span::NONE });
         self.function.params.push(local);
         local
     }
@@ -278,7 +279,7 @@ impl Ctx<'_> {
         match kind {
             Kind::Pullback(_) => {
                 let name = self.names.name("_seed");
-                let seed = Local { name, ty: result.clone(), storage: Storage::Private, span: Span::NONE };
+                let seed = Local { name, ty: result.clone(), storage: Storage::Private, align: None, span: Span::NONE };
                 let local = self.function.locals.push(seed);
                 self.function.params.insert(self.primal.params.len(), local);
                 Some(Place::local(local, result))
