@@ -17,6 +17,7 @@ mod race_properties;
 mod race_tests;
 pub mod region;
 pub mod root;
+pub mod shared;
 pub mod site;
 pub mod threads;
 mod uniform;

@@ -48,8 +48,9 @@ use super::simplify::simplify;
 use super::taken_name::{free_name, taken_name};
 use super::variables::lift;
 use super::{Analyses, Form, Request, launch};
+use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
 use crate::analysis::{self, Base, Object};
-use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
+use crate::diagnostic::{CANNOT_RECORD, Diagnostic, SHARED_LIMIT};
 use crate::ir::walk;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, order};
 
@@ -264,6 +265,7 @@ impl Pullbacks {
         }
         let Written { function, adjoints, uses_record, slots, augmented, needed } =
             write::write(normal, id, kind, self)?;
+        fits_in_shared_memory(normal, id, &function)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
             self.unfit.insert(id);
         }
@@ -371,4 +373,20 @@ impl Pullbacks {
     fn free_name(&self, wanted: String) -> Name {
         free_name(&self.output, wanted)
     }
+}
+
+/// Adjoints of `__shared__` variables are `__shared__` themselves, and ptxas refuses a kernel with more than it allows.
+fn fits_in_shared_memory(normal: &Module, id: FunctionId, derivative: &Function) -> Result<(), Vec<Diagnostic>> {
+    let primal = &normal.functions[id];
+    let [own, all] = [primal, derivative].map(|function| static_shared_bytes(normal, function));
+    if own > STATIC_SHARED_LIMIT || all <= STATIC_SHARED_LIMIT {
+        return Ok(());
+    }
+    let message = format!(
+        "the derivative of `{}` has {all} bytes of static shared memory, and a block {STATIC_SHARED_LIMIT}",
+        primal.name
+    );
+    let label = format!("the function has {own}, and its adjoints the rest");
+    let help = "make the largest array dynamic shared memory (`extern __shared__`), which the derivative is launched with twice of";
+    Err(vec![Diagnostic::new(SHARED_LIMIT, primal.span, message, label).help(help)])
 }
