@@ -169,3 +169,23 @@ fn attributes_of_variables_are_read_over() {
     // SAFETY: the memory that `load` gave, which stays.
     assert_eq!((bytes, unsafe { *(address as *const u32) }), (4, 7));
 }
+
+#[test]
+fn lanes_that_have_ended_are_not_waited_for() {
+    let module = load(
+        ".visible .entry k(.param .u64 a) {
+            .reg .pred %p<3>; .reg .b32 %r<6>; .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [a];
+            mov.u32 %r1, %tid.x;
+            setp.ge.u32 %p1, %r1, 16;
+            @%p1 bra $end;
+            shfl.sync.down.b32 %r2, %r1, 1, 31, -1;
+            mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+            st.global.u32 [%rd3], %r2;
+            $end: ret;
+        }",
+    );
+    let mut a = [0u32; 16];
+    run(&module, "k", 1, 32, &[a.as_mut_ptr() as u64]).expect("it ends");
+    assert_eq!(a[..15], (1..16).collect::<Vec<u32>>()[..]);
+}

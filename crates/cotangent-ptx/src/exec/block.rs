@@ -168,7 +168,7 @@ impl Block<'_> {
                 }
             }
             let is_released = self.release_barriers()?;
-            if !has_run && !is_released {
+            if !has_run && !is_released && !self.complete_without_the_ended()? {
                 break;
             }
         }
@@ -324,6 +324,23 @@ impl Block<'_> {
             checker.warp_sync(warp as u32, taking_part);
         }
         Ok(taking_part)
+    }
+
+    /// Lanes that wait for others go on without those that have ended since. Whether any did.
+    fn complete_without_the_ended(&mut self) -> Result<bool, Stop> {
+        let mut any = false;
+        for warp in 0..self.warps.len() {
+            let mut rest = self.warps[warp].at_collective;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                let Op::Collective { mask, .. } = &self.instruction_of(warp, lane).op else { break };
+                let wanted = self.read(warp, self.warps[warp].base[lane], *mask)[lane] as Mask;
+                let met = self.try_complete(warp, lane, wanted)?;
+                any |= met != 0;
+                rest &= !(met | 1 << lane);
+            }
+        }
+        Ok(any)
     }
 
     /// Each lane gets its result where its own instruction wants it, and goes on.
