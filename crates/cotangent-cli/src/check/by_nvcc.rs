@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use cotangent::emit::Dialect;
-use cotangent_driver::{Environment, cudart};
+use cotangent_driver::{DriverError, Environment, cudart};
 
 use super::layout::Precision;
 use super::program::{Made, Program, Texts};
@@ -28,6 +28,8 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path) -> Resul
     let mut flags = vec![
         NO_CONTRACTION.to_owned(),
         "-Dmain=cotangent_check_main_of_the_program".to_owned(),
+        // `fmax(double, float)` is a function of the standard library.
+        "--expt-relaxed-constexpr".to_owned(),
         // What the user's text leaves unused, and what the harness does.
         "-w".to_owned(),
         format!("-I{}", headers.root().display()),
@@ -37,7 +39,8 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path) -> Resul
     let program = folder.join("program");
     let linked = cudart::link(&environment, &library, &file, &flags, &program, false)?;
     if !linked.status.success() {
-        bail!("nvcc does not compile the derivative");
+        let message = String::from("nvcc does not compile the derivative");
+        return Err(DriverError::Rejected { message }.into());
     }
     Ok(Program {
         function: 0,

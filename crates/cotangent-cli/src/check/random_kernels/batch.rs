@@ -15,6 +15,7 @@ use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, Passes, direct_of, read, with_deep_stack};
 use cotangent_driver::{DriverError, Tools};
 
+use super::super::by_nvcc;
 use super::super::compare::compare;
 use super::super::layout::Precision;
 use super::super::problem::{Gradients, Problem};
@@ -61,11 +62,20 @@ impl Derived {
     }
 }
 
+/// In which ways kernels are built: each with all before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Builds {
+    Widened,
+    Native,
+    /// By nvcc, and executed.
+    Nvcc,
+}
+
 /// A derivative that is made for these kernels never needs longer, in seconds.
 const LONGEST: &str = "20";
 
 /// The outcomes of kernels, in order.
-pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], native: bool) -> Result<Vec<Outcome>> {
+pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], builds: Builds) -> Result<Vec<Outcome>> {
     remember_panics();
     let folder = tempfile::tempdir().context("cannot make a folder for the kernels")?;
     let file = folder.path().join("kernels.cu");
@@ -81,7 +91,7 @@ pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], native: bool) -> Resul
     let (derived, direct) = match derived {
         Ok(derived) => derived,
         Err(Failure::Driver(DriverError::Rejected { message })) => {
-            return divided(tools, kernels, native, "Clang rejects the kernel", &message);
+            return divided(tools, kernels, builds, "Clang rejects the kernel", &message);
         }
         Err(failure) => return Err(failure.into()),
     };
@@ -99,14 +109,14 @@ pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], native: bool) -> Resul
     if right.is_empty() {
         return Ok(outcomes);
     }
-    let programs = catch_unwind(AssertUnwindSafe(|| build(tools, &right, &file, &direct, native, folder.path())));
+    let programs = catch_unwind(AssertUnwindSafe(|| build(tools, &right, &file, &direct, builds, folder.path())));
     let programs = match programs {
         Ok(Ok(programs)) => programs,
         Ok(Err(error)) if is_rejected(&error) => {
-            return divided(tools, kernels, native, "the derivative does not compile", &format!("{error:#}"));
+            return divided(tools, kernels, builds, "the derivative does not compile", &format!("{error:#}"));
         }
         Ok(Err(error)) => return Err(error),
-        Err(_) => return divided(tools, kernels, native, &format!("panic: {}", last_panic()), "while printing"),
+        Err(_) => return divided(tools, kernels, builds, &format!("panic: {}", last_panic()), "while printing"),
     };
     for (position, derived) in right.iter().enumerate() {
         let programs: Vec<Program> = programs.iter().map(|program| program.of(position)).collect();
@@ -120,7 +130,7 @@ fn ending(index: usize) -> String {
 }
 
 /// The outcomes of both halves; of a single kernel, that it is wrong in this way.
-fn divided(tools: &Tools, kernels: &[Kernel], native: bool, kind: &str, detail: &str) -> Result<Vec<Outcome>> {
+fn divided(tools: &Tools, kernels: &[Kernel], builds: Builds, kind: &str, detail: &str) -> Result<Vec<Outcome>> {
     if let [_] = kernels {
         let error = detail.lines().find(|line| line.contains("error:")).unwrap_or(detail);
         let message = error.split("error:").last().unwrap_or(error).trim();
@@ -129,8 +139,8 @@ fn divided(tools: &Tools, kernels: &[Kernel], native: bool, kind: &str, detail: 
         return Ok(vec![Outcome::Wrong { kind, detail: detail.join("\n") }]);
     }
     let (first, second) = kernels.split_at(kernels.len() / 2);
-    let mut all = outcomes(tools, first, native)?;
-    all.extend(outcomes(tools, second, native)?);
+    let mut all = outcomes(tools, first, builds)?;
+    all.extend(outcomes(tools, second, builds)?);
     Ok(all)
 }
 
@@ -191,7 +201,7 @@ fn build(
     all: &[Derived],
     file: &Path,
     direct: &CpuProgram,
-    native: bool,
+    builds: Builds,
     folder: &Path,
 ) -> Result<Vec<Program>> {
     let names: Vec<String> = all.iter().map(|derived| Kernel::name(&ending(derived.index))).collect();
@@ -203,11 +213,16 @@ fn build(
     });
     let texts = Texts { file, direct, functions: functions.collect() };
     let flags = ParseFlags::default();
-    let mut precisions = vec![Precision::Widened];
-    precisions.extend(native.then_some(Precision::Native));
-    let build = |precision| Program::build(tools, &texts, &flags, precision, folder);
-    let programs: Result<Vec<Program>> = precisions.into_iter().map(build).collect();
-    Ok(programs?.into_iter().map(|program| program.within(LONGEST)).collect())
+    let precisions = match builds {
+        Builds::Widened => &[Precision::Widened][..],
+        Builds::Native | Builds::Nvcc => &[Precision::Widened, Precision::Native],
+    };
+    let build = |precision: &Precision| Program::build(tools, &texts, &flags, *precision, folder);
+    let mut programs = precisions.iter().map(build).collect::<Result<Vec<Program>>>()?;
+    if builds == Builds::Nvcc {
+        programs.push(by_nvcc::build(&texts, &[], folder)?);
+    }
+    Ok(programs.into_iter().map(|program| program.within(LONGEST)).collect())
 }
 
 /// Compares at one sample, and at others if there is something wrong: rounding can take another branch once, but not at

@@ -18,7 +18,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use cotangent_driver::{Environment, Tools};
 
-use self::batch::{Outcome, outcomes};
+use self::batch::{Builds, Outcome, outcomes};
 use self::generate::generate;
 use self::reduce::reduce;
 use self::tree::Kernel;
@@ -42,6 +42,8 @@ struct Options {
     folder: Option<PathBuf>,
     /// Make refused kernels small too.
     refusals: bool,
+    /// Have nvcc compile the kernels too, and execute what it makes.
+    nvcc: bool,
     /// Print the kernels instead.
     print: bool,
 }
@@ -70,11 +72,15 @@ pub(crate) fn random(words: &[OsString]) -> Result<u8> {
     let found = Mutex::new(Found::default());
     let start = Instant::now();
     each_batch(&options.seeds, options.batch, options.jobs, |seeds| {
-        let native = (seeds.start / options.batch).is_multiple_of(NATIVE);
+        let builds = match (seeds.start / options.batch).is_multiple_of(NATIVE) {
+            _ if options.nvcc => Builds::Nvcc,
+            true => Builds::Native,
+            false => Builds::Widened,
+        };
         let kernels: Vec<Kernel> = seeds.map(generate).collect();
-        let outcomes = outcomes(&tools, &kernels, native)?;
+        let outcomes = outcomes(&tools, &kernels, builds)?;
         for (kernel, outcome) in kernels.iter().zip(outcomes) {
-            note(&tools, kernel, outcome, native, &options, &found)?;
+            note(&tools, kernel, outcome, builds, &options, &found)?;
         }
         let found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let refused: usize = found.refused.values().map(|(count, _)| count).sum();
@@ -88,15 +94,17 @@ pub(crate) fn random(words: &[OsString]) -> Result<u8> {
 
 fn options(words: &[OsString]) -> Result<Options> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut options = Options { seeds: 0..0, batch: 125, jobs, folder: None, refusals: false, print: false };
+    let mut options =
+        Options { seeds: 0..0, batch: 125, jobs, folder: None, refusals: false, nvcc: false, print: false };
     let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = words.next() {
         match word.as_str() {
             "--print" => options.print = true,
             "--refusals" => options.refusals = true,
+            "--nvcc" => options.nvcc = true,
             _ => {}
         }
-        if matches!(word.as_str(), "--print" | "--refusals") {
+        if matches!(word.as_str(), "--print" | "--refusals" | "--nvcc") {
             continue;
         }
         let value = words.next().with_context(|| format!("{word} needs a value"))?;
@@ -119,7 +127,7 @@ fn note(
     tools: &Tools,
     kernel: &Kernel,
     outcome: Outcome,
-    native: bool,
+    builds: Builds,
     options: &Options,
     found: &Mutex<Found>,
 ) -> Result<()> {
@@ -139,7 +147,7 @@ fn note(
             return Ok(());
         }
         drop(found);
-        return small(tools, kernel, &kind, &detail, native, options).map(drop);
+        return small(tools, kernel, &kind, &detail, builds, options).map(drop);
     }
     let is_first = {
         let mut found = lock();
@@ -151,7 +159,7 @@ fn note(
     if !is_first {
         return Ok(());
     }
-    let fixture = small(tools, kernel, &kind, &detail, native, options)?;
+    let fixture = small(tools, kernel, &kind, &detail, builds, options)?;
     if let Some(entry) = lock().wrong.get_mut(&kind) {
         entry.1 = fixture;
     }
@@ -159,8 +167,21 @@ fn note(
 }
 
 /// The smallest kernel that is wrong or refused in this way, as a fixture.
-fn small(tools: &Tools, kernel: &Kernel, kind: &str, detail: &str, native: bool, options: &Options) -> Result<String> {
-    let (small, said) = reduce(tools, kernel, kind, native && kind.contains("native"))?;
+fn small(
+    tools: &Tools,
+    kernel: &Kernel,
+    kind: &str,
+    detail: &str,
+    builds: Builds,
+    options: &Options,
+) -> Result<String> {
+    // A smaller kernel is built only in the way in which the kernel is wrong.
+    let builds = match builds {
+        Builds::Nvcc if kind.contains("nvcc") => Builds::Nvcc,
+        Builds::Native | Builds::Nvcc if kind.contains("native") => Builds::Native,
+        Builds::Widened | Builds::Native | Builds::Nvcc => Builds::Widened,
+    };
+    let (small, said) = reduce(tools, kernel, kind, builds)?;
     let said = if said.is_empty() { detail } else { &said };
     let fixture = small.fixture(&format!("{kind}\n{said}"));
     eprintln!("{fixture}");
