@@ -209,7 +209,8 @@ impl Program {
         for parameter in rule.parameters() {
             let ty = if parameter.is_integer { Type::INT } else { real.clone() };
             let name = format!("_{}", parameter.name).into();
-            let id = locals.push(Local { name, ty: ty.clone(), storage: Storage::Private, span: Span::NONE });
+            let id =
+                locals.push(Local { name, ty: ty.clone(), storage: Storage::Private, align: None, span: Span::NONE });
             params.push(id);
             args.push(Expr::load(Place::local(id, ty)));
         }
