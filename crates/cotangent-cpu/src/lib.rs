@@ -42,4 +42,5 @@ mod warp;
 pub use error::{CudaError, describe_error};
 pub use loader::{FINDINGS_EXIT_CODE, LoadError, end_with_parent, run_program, start};
 pub use memory::{memory_at, place_variable, register_host_memory, unregister_host_memory};
+pub use order::Random;
 pub use runtime::Config;

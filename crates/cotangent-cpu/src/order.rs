@@ -4,14 +4,14 @@
 //! the natural order; any other seed gives another order, the same one every time.
 
 /// A small random generator (the finaliser of splitmix64 over a counter); it only has to mix well.
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64, stream: u64) -> Random {
+    pub fn new(seed: u64, stream: u64) -> Random {
         Random(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn next_bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,9 +20,9 @@ impl Random {
     }
 
     /// Shuffles in place.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            items.swap(last, (self.next() % (last as u64 + 1)) as usize);
+            items.swap(last, (self.next_bits() % (last as u64 + 1)) as usize);
         }
     }
 }
@@ -42,11 +42,11 @@ impl BlockOrder {
             return BlockOrder { count, step: 1, start: 0 };
         }
         let mut random = Random::new(seed, 0);
-        let mut step = 1 + random.next() % (count - 1);
+        let mut step = 1 + random.next_bits() % (count - 1);
         while greatest_common_divisor(step, count) != 1 {
             step = if step + 1 < count { step + 1 } else { 1 };
         }
-        BlockOrder { count, step, start: random.next() % count }
+        BlockOrder { count, step, start: random.next_bits() % count }
     }
 
     /// The block that runs at `position`.

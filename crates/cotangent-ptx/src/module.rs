@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cotangent_cpu::kernel::written_name;
 
 use crate::bound::Bound;
-use crate::decode::{Wanted, decode};
+use crate::decode::{Placed, Wanted, decode};
 use crate::program::{Function, Program};
 use crate::syntax::{SyntaxError, parse};
 
@@ -66,14 +66,9 @@ impl Module {
         if let Some((name, ..)) = variables.iter().find(|(_, address, bytes)| *address == 0 && *bytes > 0) {
             return Err(SyntaxError::new(1, format!("there is no memory for `{name}`")));
         }
-        for variable in placed {
-            let (_, address, bytes) =
-                variables.iter().find(|(name, ..)| *name == variable.name).cloned().unwrap_or_default();
-            let length = variable.bytes.len().min(bytes);
-            if address == variable.address as usize && address != 0 {
-                // SAFETY: the memory that `place` gave for this variable, no more than was asked for.
-                unsafe { std::ptr::copy_nonoverlapping(variable.bytes.as_ptr(), address as *mut u8, length) };
-            }
+        for Placed { address, bytes } in placed {
+            // SAFETY: the memory that `place` gave for this variable, no more than was asked for.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
         }
         Ok(Module { program, variables })
     }

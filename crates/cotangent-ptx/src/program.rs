@@ -228,8 +228,8 @@ pub(crate) enum Binary {
     MultiplyHigh,
     MultiplyWide,
     Multiply24,
+    /// Exact also where the instruction may be approximate.
     Divide,
-    /// Single precision with the error of the hardware's reciprocal; exact here.
     Remainder,
     Minimum,
     Maximum,
@@ -534,7 +534,6 @@ pub(crate) enum Op {
         kind: Type,
         address: Address,
         to: Box<[Option<Register>]>,
-        read_only: bool,
         atomic: bool,
     },
     Store {

@@ -189,3 +189,21 @@ fn lanes_that_have_ended_are_not_waited_for() {
     run(&module, "k", 1, 32, &[a.as_mut_ptr() as u64]).expect("it ends");
     assert_eq!(a[..15], (1..16).collect::<Vec<u32>>()[..]);
 }
+
+#[test]
+fn a_thread_own_memory_is_aligned_too() {
+    let module = load(
+        ".visible .entry k(.param .u64 a) {
+            .local .align 8 .b8 depot[16];
+            .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [a];
+            mov.u64 %rd2, depot;
+            add.s64 %rd2, %rd2, %rd1;
+            st.local.u64 [%rd2], %rd1;
+            ret;
+        }",
+    );
+    run(&module, "k", 1, 1, &[8]).expect("it is aligned");
+    let stopped = run(&module, "k", 1, 1, &[4]).expect_err("it is not");
+    assert!(matches!(&*stopped, Failure::Misaligned { .. }), "{stopped:?}");
+}

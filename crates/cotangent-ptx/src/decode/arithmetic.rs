@@ -2,9 +2,7 @@
 
 use super::function::Context;
 use super::modifiers::Opcode;
-use crate::program::{
-    Binary, Carries, Combined, FloatClass, Mode, Op, Permutation, Rounding, Source, Ternary, Type, Unary,
-};
+use crate::program::{Binary, Carries, Combined, FloatClass, Mode, Op, Permutation, Rounding, Ternary, Type, Unary};
 use crate::syntax::Operand;
 
 /// None for another kind of instruction, or one that is not known.
@@ -122,13 +120,7 @@ fn combined<'a>(
 fn compare<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Operand<'a>]) -> Option<Op> {
     let [to, a, b, rest @ ..] = operands else { return None };
     let kind = opcode.kind().filter(|kind| !matches!(kind, Type::F16x2 | Type::Bf16x2))?;
-    let (to, to_not) = match to {
-        Operand::Pair(to, to_not) => {
-            let register = |name: &str| if name == "_" { Some(None) } else { context.named_register(name).map(Some) };
-            (register(to)?, register(to_not)?)
-        }
-        _ => (context.destination(to)?, None),
-    };
+    let (to, to_not) = context.one_or_two(to)?;
     let combined = combined(context, opcode, rest.first())?;
     let (a, b) = (context.source(a)?, context.source(b)?);
     Some(Op::Compare { comparison: opcode.comparison()?, kind, flush: opcode.has("ftz"), to, to_not, a, b, combined })
@@ -247,7 +239,7 @@ fn ternary<'a>(
         ("mad", _) if opcode.has("wide") => Ternary::MultiplyAddWide,
         ("mad24", _) if opcode.has("lo") => Ternary::MultiplyAdd24,
         ("sad", _) => Ternary::DifferenceSum,
-        ("prmt", _) => Ternary::Permute(permutation(opcode)?),
+        ("prmt", _) => Ternary::Permute(permutation(opcode)),
         ("shf", _) => Ternary::FunnelShift { left: opcode.has("l"), wrap: opcode.has("wrap") },
         ("bfe", _) => Ternary::ExtractBits,
         ("slct", _) => Ternary::SelectBySign { float: kind == Type::F32 },
@@ -262,18 +254,14 @@ fn ternary<'a>(
     Some(Op::Ternary { function, kind, mode: opcode.mode(), to, a, b, c })
 }
 
-fn permutation(opcode: &Opcode<'_>) -> Option<Permutation> {
-    let table = [
+fn permutation(opcode: &Opcode<'_>) -> Permutation {
+    let named = opcode.first_of(&[
         ("f4e", Permutation::Forward4),
         ("b4e", Permutation::Backward4),
         ("rc8", Permutation::Replicate8),
         ("ecl", Permutation::EdgeClampLeft),
         ("ecr", Permutation::EdgeClampRight),
         ("rc16", Permutation::Replicate16),
-        ("b32", Permutation::Index),
-    ];
-    opcode.first_of(&table[..6]).or(opcode.first_of(&table[6..]))
+    ]);
+    named.unwrap_or(Permutation::Index)
 }
-
-/// A source that is not read.
-pub(super) const NOTHING: Source = Source::Bits(0);

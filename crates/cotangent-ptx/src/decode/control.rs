@@ -1,11 +1,13 @@
 //! Branches, calls, barriers, and what the lanes of a warp do together.
 
-use super::arithmetic::NOTHING;
 use super::function::Context;
 use super::modifiers::Opcode;
 use super::names::Name;
 use crate::program::{AtomicFunction, BarrierResult, Builtin, Callee, Collective, Op, Source, Type};
 use crate::syntax::Operand;
+
+/// A source that is not read.
+const NOTHING: Source = Source::Bits(0);
 
 /// None for another kind of instruction, or one that is not known.
 pub(super) fn decode<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Operand<'a>]) -> Option<Op> {
@@ -155,13 +157,7 @@ fn collective<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: 
         _ => return None,
     };
     let (to, operands) = operands.split_first()?;
-    let (to, predicate_to) = match to {
-        Operand::Pair(value, predicate) => {
-            let register = |name: &str| if name == "_" { Some(None) } else { context.named_register(name).map(Some) };
-            (register(value)?, register(predicate)?)
-        }
-        _ => (context.destination(to)?, None),
-    };
+    let (to, predicate_to) = context.one_or_two(to)?;
     let kind = opcode.kind().unwrap_or(Type::B32);
     let (a, is_negated, b, c, mask) = match operands {
         [mask] => (NOTHING, false, NOTHING, NOTHING, context.source(mask)?),

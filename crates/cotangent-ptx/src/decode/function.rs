@@ -238,6 +238,13 @@ impl<'a> Context<'a, '_> {
         }
     }
 
+    /// The registers of `p|q`, or the one; `_` is none.
+    pub(super) fn one_or_two(&self, operand: &Operand<'a>) -> Option<(Option<Register>, Option<Register>)> {
+        let Operand::Pair(first, second) = operand else { return Some((self.destination(operand)?, None)) };
+        let register = |name: &str| if name == "_" { Some(None) } else { self.named_register(name).map(Some) };
+        Some((register(first)?, register(second)?))
+    }
+
     pub(super) fn register(&self, operand: &Operand<'a>) -> Option<Register> {
         match operand {
             Operand::Name { name, offset: 0 } => self.named_register(name),

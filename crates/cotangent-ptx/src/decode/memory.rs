@@ -80,7 +80,7 @@ fn load<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Oper
         return None;
     }
     let address = address(context, opcode, from)?;
-    Some(Op::Load { kind, address, to, read_only: opcode.has("nc"), atomic: opcode.has_any(ORDERED) })
+    Some(Op::Load { kind, address, to, atomic: opcode.has_any(ORDERED) })
 }
 
 fn store<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Operand<'a>]) -> Option<Op> {

@@ -19,8 +19,8 @@ const FUNCTION_ADDRESSES: u64 = 0xc07a_0000_0000_0000;
 
 /// A variable of the module in global or constant memory, with its first content.
 pub(crate) struct Placed {
-    pub(crate) name: String,
     pub(crate) address: u64,
+    /// No more than the variable has.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -59,14 +59,14 @@ pub(crate) fn decode(
             global.insert(alias, known);
         }
     }
-    for variable in &text.variables {
-        let name = module_variable(variable, &mut program, place);
-        global.insert(variable.name, name);
-    }
+    let names: Vec<Name> =
+        text.variables.iter().map(|variable| module_variable(variable, &mut program, place)).collect();
+    global.extend(text.variables.iter().zip(&names).map(|(variable, name)| (variable.name, name.clone())));
     for function in text.functions.iter().filter(|function| function.body.is_some()) {
         function::decode(function, &global, &files, &mut program)?;
     }
-    let placed = text.variables.iter().filter_map(|variable| placed(variable, &global)).collect();
+    let placed = text.variables.iter().zip(&names).filter_map(|(variable, name)| placed(variable, name, &global));
+    let placed = placed.collect();
     Ok((program, placed))
 }
 
@@ -103,8 +103,8 @@ fn shared_variable(variable: &syntax::Variable<'_>, program: &mut Program) -> Na
 }
 
 /// The first content of a variable.
-fn placed(variable: &syntax::Variable<'_>, global: &HashMap<&str, Name>) -> Option<Placed> {
-    let Some(Name::Address(address)) = global.get(variable.name) else { return None };
+fn placed(variable: &syntax::Variable<'_>, name: &Name, global: &HashMap<&str, Name>) -> Option<Placed> {
+    let Name::Address(address) = name else { return None };
     let mut bytes = vec![0; variable.initial.len().checked_mul(variable.element_bytes as usize)?];
     bytes.truncate(variable.bytes.unwrap_or(0) as usize);
     for (element, initial) in bytes.chunks_mut(variable.element_bytes.max(1) as usize).zip(&variable.initial) {
@@ -122,7 +122,7 @@ fn placed(variable: &syntax::Variable<'_>, global: &HashMap<&str, Name>) -> Opti
         let width = element.len().min(8);
         element[..width].copy_from_slice(&value.to_le_bytes()[..width]);
     }
-    Some(Placed { name: variable.name.to_owned(), address: *address, bytes })
+    Some(Placed { address: *address, bytes })
 }
 
 /// Parameters one after another, each at its alignment; and where the next would begin.

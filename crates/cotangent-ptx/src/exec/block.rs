@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use cotangent_cpu::Random;
 use cotangent_cpu::check::{Checker, SharedMemory, Site};
 
 use super::collective::{Operands, evaluate};
@@ -402,11 +403,7 @@ fn order_of_warps(count: usize, launch: Launch) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     if launch.seed != 0 {
         let [x, y, z] = launch.index.map(u64::from);
-        let mut state = launch.seed ^ (x << 40 ^ y << 20 ^ z).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        for last in (1..count).rev() {
-            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            order.swap(last, (state >> 33) as usize % (last + 1));
-        }
+        Random::new(launch.seed, x << 40 ^ y << 20 ^ z).shuffle(&mut order);
     }
     order
 }

@@ -5,7 +5,7 @@
 
 use super::lanes::{LANES, Lanes, Mask, Value, lanes_of, map, map_some, map2, map2_some, map3};
 use super::rounding::{self, BFLOAT, Format, HALF, Real, SINGLE, add_to_odd, from_bits, narrow, to_bits};
-use crate::program::{Binary, Comparison, FloatClass, Mode, Rounding, Ternary, Type, Unary};
+use crate::program::{Binary, Comparison, FloatClass, Mode, Rounding, Type, Unary};
 
 /// The NaN that single-precision instructions give.
 const NAN: u32 = 0x7fff_ffff;
@@ -230,10 +230,7 @@ fn minimum<T: Real>(a: T, b: T, mode: Mode) -> T {
 }
 
 /// None if there is no such instruction.
-pub(super) fn ternary(function: Ternary, kind: Type, mode: Mode, mask: Mask, operands: [&Lanes; 3]) -> Option<Lanes> {
-    if function != Ternary::MultiplyAdd {
-        return None;
-    }
+pub(super) fn multiply_add(kind: Type, mode: Mode, mask: Mask, operands: [&Lanes; 3]) -> Option<Lanes> {
     let [a, b, c] = operands;
     let is_nearest = mode.rounding == Rounding::Nearest;
     match kind {

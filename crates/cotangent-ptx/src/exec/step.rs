@@ -6,7 +6,9 @@ use super::block::Block;
 use super::lanes::{LANES, Lanes, Mask, lanes_of, map, map2};
 use super::memory::{self, LOCAL_BYTES, PARAMETER_BYTES, SHARED_BYTES};
 use super::{Reason, Stop, float, integer};
-use crate::program::{Address, Binary, Carries, Combined, Instruction, Op, Register, Source, Space, Special, Type};
+use crate::program::{
+    Address, Binary, Carries, Combined, Instruction, Op, Register, Source, Space, Special, Ternary, Type,
+};
 
 /// Where an instruction runs.
 #[derive(Clone, Copy)]
@@ -90,12 +92,11 @@ impl Block<'_> {
             }
             Op::Ternary { function, kind, mode, to, a, b, c } => {
                 let (a, b, c) = (read(a), read(b), read(c));
-                let result = match kind.is_float() {
-                    true => float::ternary(*function, *kind, *mode, mask, [&a, &b, &c]),
-                    false => integer::ternary(*function, *kind, *mode, &a, &b, &c),
+                let result = match (kind.is_float(), function) {
+                    (true, Ternary::MultiplyAdd) => float::multiply_add(*kind, *mode, mask, [&a, &b, &c]),
+                    _ => integer::ternary(*function, *kind, *mode, &a, &b, &c),
                 };
-                let by_sign = || integer::ternary(*function, *kind, *mode, &a, &b, &c);
-                result.or_else(by_sign).map(|result| (*to, result))
+                result.map(|result| (*to, result))
             }
             Op::InsertBits { kind, to, a, b, c, d } => {
                 Some((*to, integer::insert_bits(*kind, &read(a), &read(b), &read(c), &read(d))))
@@ -207,12 +208,9 @@ impl Block<'_> {
                 };
                 self.carry(at, *carries, *kind, *to, &product, &c);
             }
-            Op::Load { kind, address, to, read_only, atomic } => {
+            Op::Load { kind, address, to, atomic } => {
                 let bytes = kind.bytes() * to.len() as u32;
-                let access = match (atomic, read_only) {
-                    (true, _) => AccessKind::Atomic,
-                    (false, _) => AccessKind::Read,
-                };
+                let access = if *atomic { AccessKind::Atomic } else { AccessKind::Read };
                 let addresses = self.addresses(at, instruction, address, bytes, access)?;
                 for (index, to) in to.iter().enumerate() {
                     // SAFETY: `addresses` has refused what cannot be accessed, as far as that is known.
@@ -352,25 +350,24 @@ impl Block<'_> {
         let given = if address.space == Space::Shared { map(&given, |address: u64| address as u32) } else { given };
         let is_checked = self.checker.is_some();
         for lane in lanes_of(at.mask) {
-            let fault = match window {
-                Some(window) if given[lane].saturating_add(u64::from(bytes)) > window as u64 => {
-                    Some(Reason::IllegalAddress { address: given[lane] })
-                }
-                None if memory::is_nowhere(given[lane], is_checked) => {
-                    Some(Reason::IllegalAddress { address: given[lane] })
-                }
-                _ if !is_checked && given[lane] & u64::from(bytes - 1) != 0 => {
-                    Some(Reason::Misaligned { address: given[lane], bytes })
-                }
-                _ => None,
+            let is_outside = match window {
+                Some(window) => given[lane].saturating_add(u64::from(bytes)) > window as u64,
+                None => memory::is_nowhere(given[lane], is_checked),
             };
-            if let Some(reason) = fault {
+            if is_outside {
+                let reason = Reason::IllegalAddress { address: given[lane] };
                 return Err(self.stop(at.warp, 1 << lane, instruction.place, reason));
             }
         }
         let absolute = self.to_generic(at.warp, address.space, &given).map(|address| address as usize);
-        if is_checked {
+        // A thread's own memory and the parameters have no other limits than their window's.
+        if !matches!(address.space, Space::Local | Space::Kernel) {
             self.check(at, instruction, &absolute, bytes, kind)?;
+        }
+        // After the checker, which says more about it where it knows the memory.
+        if let Some(lane) = lanes_of(at.mask).find(|lane| given[*lane] & u64::from(bytes - 1) != 0) {
+            let reason = Reason::Misaligned { address: given[lane], bytes };
+            return Err(self.stop(at.warp, 1 << lane, instruction.place, reason));
         }
         Ok(absolute)
     }
@@ -384,6 +381,9 @@ impl Block<'_> {
         bytes: u32,
         kind: AccessKind,
     ) -> Result<(), Stop> {
+        if self.checker.is_none() {
+            return Ok(());
+        }
         let site = self.site(instruction.place);
         for lane in lanes_of(at.mask) {
             let stack = self.local(at.warp, lane);
