@@ -288,7 +288,7 @@ pub(crate) struct Run {
     pub(crate) printed: bool,
 
     /// Run what nvcc makes of the program: its PTX, executed on the CPU behind a CUDA runtime of Cotangent's
-    #[arg(long, conflicts_with = "printed")]
+    #[arg(long, conflicts_with_all = ["printed", "cuda_path"])]
     pub(crate) nvcc: bool,
 
     /// Permute the order of blocks and threads; 0 is the natural order

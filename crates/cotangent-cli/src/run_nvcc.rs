@@ -2,12 +2,12 @@
 //! What runs is what would run on a GPU, but for the last step, ptxas.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result};
+use cotangent_driver::Environment;
 use cotangent_driver::cudart::{self, Linked};
-use cotangent_driver::{Environment, flags};
 
 use crate::arguments::Run;
 use crate::exec::Configuration;
@@ -17,10 +17,7 @@ use crate::terminal::Terminal;
 
 pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
     let environment = Environment::of_process();
-    let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
-    terminal.flag_notes(&flags.notes);
-    let this_command = std::env::current_exe().context("cannot find this command's own file")?;
-    let library = cudart::folder(&environment, &this_command)?;
+    let library = library(&environment)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let program = folder.path().join("program");
     let Linked { status, notes } = terminal.step(&format!("Compiling {} with nvcc", options.file.display()), || {
@@ -32,6 +29,12 @@ pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
     }
     let status = execute(options, &library, &program)?;
     Ok(exit_code(status, options.check, terminal))
+}
+
+/// The folder of the CUDA runtime that is installed beside this command.
+pub(crate) fn library(environment: &Environment) -> Result<PathBuf> {
+    let this_command = std::env::current_exe().context("cannot find this command's own file")?;
+    Ok(cudart::folder(environment, &this_command)?)
 }
 
 fn execute(options: &Run, library: &Path, program: &Path) -> Result<ExitStatus> {

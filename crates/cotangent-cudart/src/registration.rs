@@ -134,6 +134,15 @@ fn binary(handle: *mut *mut c_void) -> Option<Arc<Binary>> {
     with(|registry| registry.binaries.get((handle as usize).checked_sub(1)?).cloned())
 }
 
+/// What a program registers under a name.
+///
+/// # Safety
+/// `name` is a string.
+unsafe fn registered(handle: *mut *mut c_void, name: *const c_char) -> Option<Registered> {
+    // SAFETY: per the contract.
+    binary(handle).map(|binary| (binary, unsafe { text(name) }))
+}
+
 /// # Safety
 /// `name` is a string.
 unsafe fn text(name: *const c_char) -> String {
@@ -180,10 +189,9 @@ unsafe extern "C" fn __cudaRegisterFunction(
     _grid_extents: *mut c_void,
     _warp_size: *mut i32,
 ) {
-    let Some(binary) = binary(handle) else { return };
     // SAFETY: nvcc gives a string.
-    let name = unsafe { text(name) };
-    with(|registry| registry.kernels.insert(host as usize, (binary, name)));
+    let Some(registered) = (unsafe { registered(handle, name) }) else { return };
+    with(|registry| registry.kernels.insert(host as usize, registered));
 }
 
 #[unsafe(no_mangle)]
@@ -198,10 +206,9 @@ unsafe extern "C" fn __cudaRegisterVar(
     _constant: i32,
     _global: i32,
 ) {
-    let Some(binary) = binary(handle) else { return };
     // SAFETY: nvcc gives a string.
-    let name = unsafe { text(name) };
-    with(|registry| registry.variables.insert(host as usize, (binary, name)));
+    let Some(registered) = (unsafe { registered(handle, name) }) else { return };
+    with(|registry| registry.variables.insert(host as usize, registered));
 }
 
 #[unsafe(no_mangle)]
@@ -216,11 +223,11 @@ unsafe extern "C" fn __cudaRegisterManagedVar(
     _constant: i32,
     _global: i32,
 ) {
-    let Some(binary) = binary(handle) else { return };
     // SAFETY: nvcc gives a string.
-    let name = unsafe { text(name) };
+    let Some(registered) = (unsafe { registered(handle, name) }) else { return };
+    let (binary, name) = &registered;
     locked(&binary.managed).insert(name.clone(), host as usize);
-    with(|registry| registry.variables.insert(host as usize, (binary, name)));
+    with(|registry| registry.variables.insert(host as usize, registered));
 }
 
 /// The host is about to use a managed variable. Tells whether it can.

@@ -7,7 +7,8 @@ use cotangent::emit::Dialect;
 use cotangent_driver::{DriverError, Environment, cudart};
 
 use super::layout::Precision;
-use super::program::{Made, Program, Texts};
+use super::program::{Made, OTHER_MAIN, Program, Texts};
+use crate::run_nvcc;
 
 /// Products and sums are not contracted, as on the CPU, so that numbers can be compared closely.
 const NO_CONTRACTION: &str = "-fmad=false";
@@ -15,8 +16,7 @@ const NO_CONTRACTION: &str = "-fmad=false";
 /// Compiles the texts with nvcc, in the precision that they have. `words` are the user's flags.
 pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path) -> Result<Program> {
     let environment = Environment::of_process();
-    let this_command = std::env::current_exe().context("cannot find this command's own file")?;
-    let library = cudart::folder(&environment, &this_command)?;
+    let library = run_nvcc::library(&environment)?;
     let folder = folder.join("nvcc");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let own = std::fs::read_to_string(texts.file).with_context(|| format!("cannot read {}", texts.file.display()))?;
@@ -27,7 +27,7 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path) -> Resul
     let headers = cotangent_driver::headers::Headers::materialise(&environment)?;
     let mut flags = vec![
         NO_CONTRACTION.to_owned(),
-        "-Dmain=cotangent_check_main_of_the_program".to_owned(),
+        OTHER_MAIN.to_owned(),
         // `fmax(double, float)` is a function of the standard library.
         "--expt-relaxed-constexpr".to_owned(),
         // What the user's text leaves unused, and what the harness does.

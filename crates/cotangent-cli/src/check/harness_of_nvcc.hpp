@@ -3,41 +3,20 @@
 #include <utility>
 #define COTANGENT_UNCHECKED __host__ __device__
 
-namespace cotangent {
-
-template <class... P>
-struct KernelOfNvcc {
-  void (*kernel)(P...);
-  dim3 grid, block;
-  std::size_t shared;
-
-  void operator()(P... arguments) const { kernel<<<grid, block, shared>>>(arguments...); }
-};
-
-template <class... P>
-KernelOfNvcc<P...> launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared = 0) {
-  if (shared > 48 * 1024) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared));
-  return {kernel, grid, block, shared};
-}
-
-// The harness's own way to a device function, which nothing uses here.
-template <class F>
-auto launch(F function, dim3, dim3) {
-  return [function] { (void)function; };
-}
-
-}  // namespace cotangent
-
 namespace cotangent_check {
 
-struct Buffer;
+// A block has so much dynamic shared memory without asking for more.
+template <class... P>
+void allow(void (*kernel)(P...), std::size_t shared) {
+  if (shared > 48 * 1024) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared));
+}
 
 template <auto kernel>
 struct LauncherOfNvcc;
 template <class... P, void (*kernel)(P...)>
 struct LauncherOfNvcc<kernel> {
   static void launch(dim3 grid, dim3 block, std::size_t shared, cudaStream_t stream, P... arguments) {
-    if (shared > 48 * 1024) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared));
+    allow(kernel, shared);
     kernel<<<grid, block, shared, stream>>>(arguments...);
   }
 };
@@ -94,3 +73,22 @@ void device_of_nvcc(B* buffers) {
 }
 
 }  // namespace cotangent_check
+
+namespace cotangent {
+
+template <class... P>
+struct KernelOfNvcc {
+  void (*kernel)(P...);
+  dim3 grid, block;
+  std::size_t shared;
+
+  void operator()(P... arguments) const { kernel<<<grid, block, shared>>>(arguments...); }
+};
+
+template <class... P>
+KernelOfNvcc<P...> launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared) {
+  cotangent_check::allow(kernel, shared);
+  return {kernel, grid, block, shared};
+}
+
+}  // namespace cotangent

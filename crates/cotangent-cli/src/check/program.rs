@@ -32,6 +32,9 @@ const NEEDED: &str = "Needs unchanged: ";
 /// Only what is reached from `main` or a static constructor stays, with `--gc-sections` when the program is linked.
 const UNNEEDED_IS_DROPPED: [&str; 3] = ["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"];
 
+/// The program's own `main` is not the one that runs.
+pub(super) const OTHER_MAIN: &str = "-Dmain=cotangent_check_main_of_the_program";
+
 const HARNESS: &str = include_str!("harness.hpp");
 
 /// What the harness needs besides where nvcc compiles it.
@@ -145,7 +148,7 @@ impl Program {
         )?;
         let mut flags = flags.clone();
         // What is measured is correctness; the compiler's time is most of the wait.
-        flags.cpu_args.extend(["-O0".to_owned(), "-Dmain=cotangent_check_main_of_the_program".to_owned()]);
+        flags.cpu_args.extend(["-O0".to_owned(), OTHER_MAIN.to_owned()]);
         // What the function does not need may call other files of the program, which are not here.
         flags.cpu_args.extend(UNNEEDED_IS_DROPPED.map(str::to_owned));
         flags.link_args.push("-Wl,--gc-sections".to_owned());

@@ -4,14 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#define EXPECT(condition)                              \
-  do {                                                 \
-    if (!(condition)) {                                \
-      printf("line %d: %s\n", __LINE__, #condition);   \
-      return 1;                                        \
-    }                                                  \
-  } while (0)
-#define OK(call) EXPECT((call) == cudaSuccess)
+#include "expect.hpp"
 
 // In a checked run work is not late, and what is wrong on purpose would be found.
 #ifdef CHECKED

@@ -2,14 +2,7 @@
 #include <cuda_runtime.h>
 #include <cstdio>
 
-#define EXPECT(condition)                              \
-  do {                                                 \
-    if (!(condition)) {                                \
-      printf("line %d: %s\n", __LINE__, #condition);   \
-      return 1;                                        \
-    }                                                  \
-  } while (0)
-#define OK(call) EXPECT((call) == cudaSuccess)
+#include "expect.hpp"
 
 // In a checked run work is not late.
 #ifdef CHECKED
