@@ -105,3 +105,30 @@ fn derivatives_are_checked_as_nvcc_compiled_them() {
     let row = said.lines().find(|line| line.contains("as nvcc compiled them")).unwrap_or_default();
     assert!(output.status.success() && row.ends_with("ok"), "{said}");
 }
+
+/// The second pointer promises that nobody writes what it points to; it points to what the first one writes.
+const READ_ONLY_CACHE: &str = "
+__global__ void k(float* a, const float* __restrict__ b) {
+  const float first = b[threadIdx.x];
+  __syncthreads();
+  a[(threadIdx.x + 1) % 32] = first;
+}
+int main() {
+  float *a, *b;
+  cudaMalloc(&a, 128);
+  cudaMalloc(&b, 128);
+  cudaMemset(a, 0, 128);
+  cudaMemset(b, 0, 128);
+  k<<<1, 32>>>(a, SECOND);
+  return cudaDeviceSynchronize();
+}
+";
+
+#[test]
+fn memory_that_a_launch_writes_is_not_read_through_the_read_only_cache() {
+    let faulty = run_text(&READ_ONLY_CACHE.replace("SECOND", "a"), &["--check"]);
+    assert!(said(&faulty).contains("error[X0209]"), "{}", said(&faulty));
+    assert!(said(&faulty).contains("program.cu:3") && said(&faulty).contains("program.cu:5"), "{}", said(&faulty));
+    let right = run_text(&READ_ONLY_CACHE.replace("SECOND", "b"), &["--check"]);
+    assert!(right.status.success() && !said(&right).contains("X0209"), "{}", said(&right));
+}

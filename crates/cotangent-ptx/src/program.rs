@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use cotangent_cpu::check::AccessKind;
+
 /// A register: its place in the window of its function.
 pub(crate) type Register = u32;
 
@@ -534,13 +536,13 @@ pub(crate) enum Op {
         kind: Type,
         address: Address,
         to: Box<[Option<Register>]>,
-        atomic: bool,
+        access: AccessKind,
     },
     Store {
         kind: Type,
         address: Address,
         values: Box<[Source]>,
-        atomic: bool,
+        access: AccessKind,
     },
     /// One or several elements; what they were is left in `to`.
     Atomic {

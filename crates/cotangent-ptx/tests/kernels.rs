@@ -19,10 +19,21 @@ fn load(text: &str) -> Arc<Module> {
 
 /// Runs all blocks of a kernel one after another.
 fn run(module: &Arc<Module>, name: &str, blocks: u32, threads: u32, arguments: &[u64]) -> Result<(), Box<Failure>> {
+    run_seeded(module, name, blocks, threads, arguments, 0)
+}
+
+fn run_seeded(
+    module: &Arc<Module>,
+    name: &str,
+    blocks: u32,
+    threads: u32,
+    arguments: &[u64],
+    seed: u64,
+) -> Result<(), Box<Failure>> {
     let arguments = arguments.iter().flat_map(|argument| argument.to_le_bytes()).collect();
     let bound = module.bind(name, arguments).expect("the kernel is there");
     let shape = Shape { grid: Dim { x: blocks, y: 1, z: 1 }, block: Dim { x: threads, y: 1, z: 1 }, shared_bytes: 0 };
-    (0..blocks).try_for_each(|x| bound.run_block(&shape, Dim { x, y: 0, z: 0 }, 0, None))
+    (0..blocks).try_for_each(|x| bound.run_block(&shape, Dim { x, y: 0, z: 0 }, seed, None))
 }
 
 #[test]
@@ -206,4 +217,32 @@ fn a_thread_own_memory_is_aligned_too() {
     run(&module, "k", 1, 1, &[8]).expect("it is aligned");
     let stopped = run(&module, "k", 1, 1, &[4]).expect_err("it is not");
     assert!(matches!(&*stopped, Failure::Misaligned { .. }), "{stopped:?}");
+}
+
+/// All lanes store to one element, count in another, and take a turn in a third.
+const ORDER: &str = ".visible .entry order(.param .u64 a) {
+    .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [a];
+    mov.u32 %r1, %tid.x;
+    st.global.u32 [%rd1], %r1;
+    atom.global.add.u32 %r2, [%rd1+4], 1;
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 st.global.u32 [%rd1+8], %r2;
+    ret;
+}";
+
+#[test]
+fn a_seed_permutes_the_lanes_of_a_warp() {
+    let module = load(ORDER);
+    let outcome = |seed| {
+        let mut values = [0u32; 4];
+        run_seeded(&module, "order", 1, 32, &[values.as_mut_ptr() as u64], seed).expect("it runs");
+        values
+    };
+    assert_eq!(outcome(0), [31, 32, 0, 0], "without a seed lanes come in order");
+    let outcomes: Vec<[u32; 4]> = (1..20).map(outcome).collect();
+    assert!(outcomes.iter().all(|values| values[1] == 32), "each lane counts once: {outcomes:?}");
+    let differs = |element: usize| outcomes.iter().any(|values| values[element] != outcomes[0][element]);
+    assert!(differs(0) && differs(2), "another seed is another order: {outcomes:?}");
+    assert_eq!(outcome(7), outcome(7), "the same seed is the same order");
 }

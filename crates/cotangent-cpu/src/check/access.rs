@@ -7,6 +7,8 @@
 //! A `memcpy` that reads uninitialised shared memory is no finding: structs are copied with their padding. If it
 //! copies into shared memory, the copied bytes are as initialised as their source; elsewhere the fact is lost.
 //!
+//! What a copy of the host's brings to the device counts as initialised, whatever its source is.
+//!
 //! Of a copy or fill of more than 64 MB only the beginning is looked at for races.
 
 use std::ops::Range;
@@ -19,7 +21,7 @@ use super::{Access, AccessKind, Checker, Copy, Side, Space, Verdict};
 /// How much larger than the memory its shadow is.
 const SHADOW_FACTOR: usize = 16;
 
-/// Whether a read of uninitialised shared memory is a finding.
+/// Whether a read of uninitialised memory is a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Initialisation {
     Demanded,
@@ -80,6 +82,7 @@ impl Checker {
         // Shadow memory is larger than what it is the shadow of, and copies are larger than what kernels touch of them.
         let size = access.size.min(self.options.shadow_limit / SHADOW_FACTOR);
         self.check_races(0, &Access { size, ..*access }, id, site);
+        self.check_initialised(0, access, id, Initialisation::NotDemanded);
         Verdict::Continue
     }
 
@@ -105,14 +108,10 @@ impl Checker {
         match self.memory.region(id).kind {
             RegionKind::Global { freed: Some(_), .. } => self.invalid(self.launch.actor(thread), access),
             RegionKind::Global { space: Space::Constant, .. } | RegionKind::ReadOnly => match access.kind {
-                AccessKind::Read => Verdict::Continue,
+                AccessKind::Read | AccessKind::CachedRead => Verdict::Continue,
                 AccessKind::Write | AccessKind::Atomic => self.write_to_readonly(thread, access, id),
             },
-            RegionKind::Global { freed: None, .. } => {
-                self.check_races(thread, access, id, site);
-                Verdict::Continue
-            }
-            RegionKind::StaticShared | RegionKind::DynamicShared => {
+            RegionKind::Global { freed: None, .. } | RegionKind::StaticShared | RegionKind::DynamicShared => {
                 self.check_initialised(thread, access, id, initialisation);
                 self.check_races(thread, access, id, site);
                 Verdict::Continue
@@ -145,12 +144,15 @@ impl Checker {
     #[inline]
     fn check_initialised(&mut self, thread: u32, access: &Access, id: RegionId, demanded: Initialisation) {
         let (region, _) = self.memory.region_mut(id);
+        if !region.has_initialisation() {
+            return;
+        }
         let start = access.address - region.range.start;
         let bytes = start..start + access.size;
         let missing = access.kind != AccessKind::Write
             && demanded == Initialisation::Demanded
             && region.initialised.has_empty_group(bytes.clone());
-        if access.kind != AccessKind::Read {
+        if !access.kind.is_read() {
             region.initialised.set(bytes, true);
         }
         if missing {
@@ -158,18 +160,18 @@ impl Checker {
         }
     }
 
-    /// For each byte of a range of shared memory, whether it is initialised; nothing for other memory.
+    /// For each byte of a range whether it is initialised; nothing for memory of which that is not known.
     fn initialised_bytes(&self, range: Range<usize>) -> Option<Vec<bool>> {
         let region = self.memory.region(self.memory.find(range.start)?);
         let start = range.start - region.range.start;
         let bytes = start..start + range.len();
-        region.is_shared().then(|| bytes.map(|offset| region.initialised.get(offset)).collect())
+        region.has_initialisation().then(|| bytes.map(|offset| region.initialised.get(offset)).collect())
     }
 
     fn set_initialised(&mut self, address: usize, initialised: &[bool]) {
         let Some(id) = self.memory.find(address) else { return };
         let (region, _) = self.memory.region_mut(id);
-        if region.is_shared() {
+        if region.has_initialisation() {
             let start = address - region.range.start;
             for (index, initialised) in initialised.iter().enumerate() {
                 region.initialised.set(start + index..start + index + 1, *initialised);

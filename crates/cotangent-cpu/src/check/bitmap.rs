@@ -1,4 +1,4 @@
-//! One bit for each byte of shared memory: whether the running block has written it.
+//! One bit for each byte of shared or device memory: whether it was written.
 
 use std::ops::Range;
 
@@ -9,6 +9,11 @@ pub(super) struct Bitmap {
 }
 
 impl Bitmap {
+    /// So many bits, all false. Pages of it are there once they are set.
+    pub(super) fn new(size: usize) -> Bitmap {
+        Bitmap { words: vec![0; size.div_ceil(64)] }
+    }
+
     /// Makes all `size` bits false.
     pub(super) fn clear(&mut self, size: usize) {
         self.words.clear();

@@ -35,6 +35,10 @@ pub enum Code {
     StreamRace,
     /// The host touches memory on which a stream may still be working, and one of them writes.
     HostRace,
+    /// Memory of `cudaMalloc` read before anything wrote it.
+    UninitialisedDevice,
+    /// Memory that a launch writes is read in it through the read-only cache.
+    ReadOnlyCache,
     /// Live threads of a block wait at different barriers.
     DivergentBarrier,
     /// Threads wait for others that never arrive.
@@ -76,7 +80,7 @@ const fn note(code: Code, name: &'static str, title: &'static str, help: &'stati
 }
 
 /// All checks, in the order of [`Code`]'s variants.
-pub static TABLE: [Entry; 19] = [
+pub static TABLE: [Entry; 21] = [
     error(
         Code::OutOfBounds,
         "X0101",
@@ -172,6 +176,18 @@ pub static TABLE: [Entry; 19] = [
         "X0207",
         "race between the host and a stream",
         "let the host wait for the stream (`cudaStreamSynchronize`, `cudaDeviceSynchronize`) before it touches the memory",
+    ),
+    error(
+        Code::UninitialisedDevice,
+        "X0208",
+        "uninitialised device memory read",
+        "memory from cudaMalloc has no defined content: fill it with cudaMemset or cudaMemcpy, or write it in a kernel first",
+    ),
+    error(
+        Code::ReadOnlyCache,
+        "X0209",
+        "read-only cache used for memory that the launch writes",
+        "the read may give an old value: no `__ldg` here, and no `const __restrict__` on a pointer to memory that is written",
     ),
     error(
         Code::DivergentBarrier,

@@ -82,17 +82,20 @@ impl Checker {
     #[cold]
     pub(super) fn uninitialised(&mut self, thread: u32, access: &Access, id: RegionId) {
         let event = access.event(self.launch.actor(thread));
-        self.find(Code::UninitialisedShared, None, event, None, Some((access, id)));
+        let is_shared = self.memory.region(id).is_shared();
+        let code = if is_shared { Code::UninitialisedShared } else { Code::UninitialisedDevice };
+        self.find(code, None, event, None, Some((access, id)));
     }
 
     /// Two accesses race. The earlier one is the primary event.
     #[cold]
     pub(super) fn race(&mut self, thread: u32, access: &Access, id: RegionId, conflict: Conflict) {
         let region = self.memory.region(id);
-        let reads = access.kind == AccessKind::Read || conflict.kind == AccessKind::Read;
+        let reads = access.kind.is_read() || conflict.kind.is_read();
         let (code, remark) = match conflict.relation {
             Relation::OtherStream if self.streams.is_host() => (Code::HostRace, "the host has not waited in between"),
             Relation::OtherStream => (Code::StreamRace, "no event and no waiting host in between"),
+            Relation::ReadOnlyCache => (Code::ReadOnlyCache, "in the same launch"),
             Relation::OtherBlock if reads => (Code::BlockRead, "in the same launch"),
             Relation::OtherBlock => (Code::BlockRace, "in the same launch"),
             Relation::SameBlock | Relation::SameWarp if region.is_shared() => {
@@ -106,7 +109,7 @@ impl Checker {
             actor: match conflict.relation {
                 // Which of them it was in another launch is not remembered.
                 Relation::OtherStream => Actor::Earlier,
-                Relation::SameWarp | Relation::SameBlock | Relation::OtherBlock => {
+                Relation::SameWarp | Relation::SameBlock | Relation::OtherBlock | Relation::ReadOnlyCache => {
                     self.launch.actor_at(conflict.segment, conflict.thread)
                 }
             },
@@ -184,7 +187,9 @@ const SITE_OF_WARP: &str = "or by another line of this warp that accesses the sa
 fn no_order(relation: Relation) -> &'static str {
     match relation {
         Relation::SameWarp => "no barrier and no __syncwarp in between",
-        Relation::SameBlock | Relation::OtherBlock | Relation::OtherStream => "no barrier in between",
+        Relation::SameBlock | Relation::OtherBlock | Relation::OtherStream | Relation::ReadOnlyCache => {
+            "no barrier in between"
+        }
     }
 }
 
@@ -193,6 +198,7 @@ fn kind_name(kind: AccessKind) -> &'static str {
         AccessKind::Read => "read",
         AccessKind::Write => "write",
         AccessKind::Atomic => "atomic",
+        AccessKind::CachedRead => "read through the read-only cache",
     }
 }
 

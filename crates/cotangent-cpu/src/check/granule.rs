@@ -16,6 +16,9 @@
 //! - What earlier launches and copies did that the host has not waited for stays as long as there is room: a stream may
 //!   come that is not ordered behind it. A write takes its place, and a read or atomic that of its kind if ordered after.
 //!
+//! - Reads through the read-only cache conflict with every write of their launch, before or after, ordered or not. They are
+//!   a kind of their own, and one stands for all of a launch.
+//!
 //! With these rules, as long as a granule has no race, three slots are enough unless lanes of one warp run apart
 //! by partial masks and access the same granule in three or more different epochs. Then the oldest is forgotten:
 //! a race can be missed, but none is invented. After the first race on a granule, which is reported, others on the
@@ -64,6 +67,8 @@ pub(super) enum Relation {
     OtherBlock,
     /// Of different launches or copies, in streams that do not wait for each other.
     OtherStream,
+    /// Of one launch, ordered or not: one reads through the read-only cache.
+    ReadOnlyCache,
 }
 
 const EPOCH_MASK: u32 = (1 << 24) - 1;
@@ -87,10 +92,11 @@ impl Granule {
         let is_same = first.is_of_same_thread_and_epoch(&mine);
         if is_same && !self.slots[1].is_live(now) && !self.slots[2].is_live(now) {
             let first = &mut self.slots[0];
-            if first.kind() == kind || first.kind() == AccessKind::Write {
+            let is_cached = kind == AccessKind::CachedRead || first.kind() == AccessKind::CachedRead;
+            if first.kind() == kind || (first.kind() == AccessKind::Write && !is_cached) {
                 return None;
             }
-            if kind == AccessKind::Write && now.first_unordered >= now.first_of_launch {
+            if kind == AccessKind::Write && !is_cached && now.first_unordered >= now.first_of_launch {
                 *first = mine;
                 return None;
             }
@@ -124,11 +130,11 @@ impl Granule {
                 conflict
             }
             // Many threads that only read, or only use atomics, are frequent and need no comparison.
-            AccessKind::Read | AccessKind::Atomic if self.has_only(kind, now) => {
+            AccessKind::Read | AccessKind::Atomic | AccessKind::CachedRead if self.has_only(kind, now) => {
                 self.record_among_same_kind(now, mine);
                 None
             }
-            AccessKind::Read | AccessKind::Atomic => {
+            AccessKind::Read | AccessKind::Atomic | AccessKind::CachedRead => {
                 let conflict = self.conflict(kind, now);
                 self.record(now, mine);
                 conflict
@@ -165,7 +171,11 @@ impl Granule {
                 found = found.or_else(|| Some(stamp.in_conflict(stamp.lanes, Relation::OtherStream)));
             }
             if stamp.is_live(now) && kinds_conflict(kind, stamp.kind()) {
-                let conflict = stamp.unordered(now);
+                let is_cached = kind == AccessKind::CachedRead || stamp.kind() == AccessKind::CachedRead;
+                let conflict = match is_cached {
+                    true => Some(stamp.in_conflict(stamp.lanes, Relation::ReadOnlyCache)),
+                    false => stamp.unordered(now),
+                };
                 if conflict.is_some()
                     && found.is_none_or(|found| matches!(found.relation, Relation::OtherBlock | Relation::OtherStream))
                 {
@@ -181,7 +191,8 @@ impl Granule {
         let slots = &mut self.slots;
         let wrote_it_myself =
             |stamp: &Stamp| stamp.kind() == AccessKind::Write && stamp.is_of_same_thread_and_epoch(&mine);
-        if slots.iter().any(wrote_it_myself) {
+        let is_cached = mine.kind() == AccessKind::CachedRead;
+        if slots.iter().any(wrote_it_myself) || (is_cached && is_covered(slots, now, &mine)) {
             return;
         }
         if let Some(stamp) = slots.iter_mut().find(|stamp| stamp.is_same_moment(&mine) && stamp.site == mine.site) {
@@ -221,6 +232,9 @@ fn replaceable(slots: &[Stamp; 3], now: &Now<'_>, mine: &Stamp) -> Option<usize>
 /// Whether whatever will race with `mine` will race with a recorded access as well.
 fn is_covered(slots: &[Stamp; 3], now: &Now<'_>, mine: &Stamp) -> bool {
     let same_kind = || slots.iter().filter(|stamp| stamp.is_live(now) && stamp.kind() == mine.kind());
+    if mine.kind() == AccessKind::CachedRead {
+        return same_kind().next().is_some();
+    }
     let mut warps = same_kind().filter(|stamp| stamp.segment == now.segment).map(Stamp::warp);
     let first_warp = warps.next();
     same_kind().any(|stamp| stamp.segment < now.first_of_block) || warps.any(|warp| Some(warp) != first_warp)
@@ -254,7 +268,7 @@ fn victim(slots: &[Stamp; 3], now: &Now<'_>, mine: &Stamp) -> usize {
 }
 
 fn kinds_conflict(a: AccessKind, b: AccessKind) -> bool {
-    a == AccessKind::Write || a != b
+    a == AccessKind::Write || (a != b && !(a.is_read() && b.is_read()))
 }
 
 impl Stamp {
@@ -280,7 +294,8 @@ impl Stamp {
         match self.moment >> KIND_SHIFT {
             kind if kind == AccessKind::Read as u32 => AccessKind::Read,
             kind if kind == AccessKind::Write as u32 => AccessKind::Write,
-            _ => AccessKind::Atomic,
+            kind if kind == AccessKind::Atomic as u32 => AccessKind::Atomic,
+            _ => AccessKind::CachedRead,
         }
     }
 

@@ -14,7 +14,7 @@ pub(super) struct Region {
     pub(super) name: Option<String>,
     pub(super) allocated: Site,
     pub(super) shadow: Shadow,
-    /// Which bytes of shared memory the block has written; not used for others.
+    /// Which bytes of shared memory the block has written, or of an allocation on the device anybody; not used for others.
     pub(super) initialised: Bitmap,
 }
 
@@ -85,6 +85,12 @@ impl Region {
 
     pub(super) fn is_shared(&self) -> bool {
         matches!(self.kind, RegionKind::StaticShared | RegionKind::DynamicShared)
+    }
+
+    /// Whether all that can write this memory is seen, and its first content is not defined.
+    pub(super) fn has_initialisation(&self) -> bool {
+        let is_allocation = matches!(self.kind, RegionKind::Global { space: Space::Device, .. }) && self.name.is_none();
+        self.is_shared() || is_allocation
     }
 
     /// Where the offsets of the shadow start: granules of four bytes are aligned in memory even if the region is

@@ -26,6 +26,11 @@
 //! fences and atomics order nothing here. Launches, copies and fills are ordered by their streams, by events and by the
 //! host's waiting; without an order between them their accesses race too, also with those of the host. Two threads that write the same value race all
 //! the same. How much of the past is remembered is said in `granule.rs`.
+//!
+//! # What counts as initialised
+//!
+//! Shared memory that the block has written, and memory of `cudaMalloc` that a kernel, a copy or a fill has written: nobody
+//! else can. Managed and pinned memory may have been written by a library that is not seen, and variables begin as zero.
 
 mod access;
 mod bitmap;
@@ -54,6 +59,7 @@ pub use site::{FileId, Site};
 pub use streams::{DEFAULT_STREAM, StreamId};
 pub use symbolize::{Location, Symbolizer};
 
+use bitmap::Bitmap;
 use launch::Launch;
 use memory::{Memory, Region, RegionKind};
 use site::SiteTable;
@@ -109,6 +115,15 @@ pub enum AccessKind {
     Write,
     /// Any atomic operation, atomic loads and stores included.
     Atomic,
+    /// A read through the read-only cache (`ld.global.nc`): whatever writes the memory in the same launch, in any order, is
+    /// wrong.
+    CachedRead,
+}
+
+impl AccessKind {
+    pub(crate) fn is_read(self) -> bool {
+        matches!(self, AccessKind::Read | AccessKind::CachedRead)
+    }
 }
 
 /// One `memcpy` or `memmove` of a kernel.
@@ -203,7 +218,11 @@ impl Checker {
 
     /// Memory was allocated. An allocation of no bytes is allowed.
     pub fn allocate(&mut self, base: usize, size: usize, space: Space, site: Site) {
-        self.memory.add(Region::new(base..base + size, RegionKind::Global { space, freed: None }, None, site));
+        let mut region = Region::new(base..base + size, RegionKind::Global { space, freed: None }, None, site);
+        if space == Space::Device {
+            region.initialised = Bitmap::new(size);
+        }
+        self.memory.add(region);
     }
 
     /// Memory is about to be freed. Freeing null is nothing. With [`Verdict::Fatal`] the pointer is not one that

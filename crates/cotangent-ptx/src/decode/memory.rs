@@ -1,5 +1,7 @@
 //! Instructions that read and write memory, and those that convert addresses.
 
+use cotangent_cpu::check::AccessKind;
+
 use super::function::Context;
 use super::modifiers::Opcode;
 use super::names::Name;
@@ -80,7 +82,12 @@ fn load<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Oper
         return None;
     }
     let address = address(context, opcode, from)?;
-    Some(Op::Load { kind, address, to, atomic: opcode.has_any(ORDERED) })
+    let access = match (opcode.has_any(ORDERED), opcode.has("nc")) {
+        (true, _) => AccessKind::Atomic,
+        (false, true) => AccessKind::CachedRead,
+        (false, false) => AccessKind::Read,
+    };
+    Some(Op::Load { kind, address, to, access })
 }
 
 fn store<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Operand<'a>]) -> Option<Op> {
@@ -89,7 +96,8 @@ fn store<'a>(context: &mut Context<'a, '_>, opcode: &Opcode<'_>, operands: &[Ope
     if values.len() != opcode.vector() {
         return None;
     }
-    Some(Op::Store { kind, address: address(context, opcode, to)?, values, atomic: opcode.has_any(ORDERED) })
+    let access = if opcode.has_any(ORDERED) { AccessKind::Atomic } else { AccessKind::Write };
+    Some(Op::Store { kind, address: address(context, opcode, to)?, values, access })
 }
 
 /// Types of up to eight bytes.

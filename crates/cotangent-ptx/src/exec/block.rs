@@ -99,7 +99,8 @@ pub(crate) fn run_block(image: &Image<'_>, launch: Launch, checker: Option<&mut 
         }
         let function = &image.program.functions[image.kernel];
         for (index, warp) in machine.warps.iter_mut().enumerate() {
-            warp.begin((threads - index * LANES).min(LANES), function.code.start, function.registers);
+            let chance = random(launch, index as u64 + 1);
+            warp.begin((threads - index * LANES).min(LANES), function.code.start, function.registers, chance);
         }
         machine.windows.set_parameters(image.parameters);
         let mut block = Block {
@@ -135,6 +136,18 @@ impl Block<'_> {
         };
         checker.ignore(self.windows.parameters()..self.windows.parameters() + super::memory::PARAMETER_BYTES);
         checker.begin_block(self.launch.index, memory);
+        let frame = self.image.program.functions[self.image.kernel].frame;
+        for thread in 0..self.launch.block.iter().product() {
+            self.poison(thread, 0, frame);
+        }
+    }
+
+    /// A thread's own memory has no defined content at the beginning of a function. What was never written is not reported:
+    /// the compiler may read it early and not use it. It is made of bytes that give a strange result.
+    pub(super) fn poison(&mut self, thread: u32, frame: u32, bytes: u32) {
+        if self.checker.is_some() {
+            self.windows.fill(self.windows.local(thread) + frame as usize, bytes as usize, POISON);
+        }
     }
 
     /// Where an instruction comes from, for the checker.
@@ -401,9 +414,14 @@ fn name_of(op: &Op) -> &'static str {
 /// The order in which warps have their turns.
 fn order_of_warps(count: usize, launch: Launch) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
-    if launch.seed != 0 {
-        let [x, y, z] = launch.index.map(u64::from);
-        Random::new(launch.seed, x << 40 ^ y << 20 ^ z).shuffle(&mut order);
+    if let Some(mut random) = random(launch, 0) {
+        random.shuffle(&mut order);
     }
     order
+}
+
+/// Chance for one warp of a block, or for the block as a whole; none without a seed.
+fn random(launch: Launch, of: u64) -> Option<Random> {
+    let [x, y, z] = launch.index.map(u64::from);
+    (launch.seed != 0).then(|| Random::new(launch.seed, x << 40 ^ y << 20 ^ z ^ of << 58))
 }

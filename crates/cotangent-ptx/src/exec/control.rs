@@ -193,6 +193,7 @@ impl Block<'_> {
             if (own + callee.frame) as usize > LOCAL_BYTES {
                 return Err(self.stop(at.warp, 1 << lane, place, Reason::StackOverflow));
             }
+            self.poison(Block::thread_of(at.warp, lane), own, callee.frame);
             let local = self.local(at.warp, lane);
             for (argument, parameter) in arguments.iter().zip(&callee.parameters) {
                 let (to, from) =

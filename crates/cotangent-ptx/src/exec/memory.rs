@@ -128,25 +128,36 @@ unsafe fn gather<T: Value>(mask: Mask, addresses: &[usize; 32], offset: usize, r
     }
 }
 
-/// Writes the low bytes of values.
+/// Writes the low bytes of values, lane after lane: of several to one address the last stays.
 ///
 /// # Safety
 /// The addresses may be written.
-pub(super) unsafe fn store(kind: Type, mask: Mask, addresses: &[usize; 32], offset: usize, values: &Lanes) {
+pub(super) unsafe fn store(
+    kind: Type,
+    lanes: impl Iterator<Item = usize>,
+    addresses: &[usize; 32],
+    offset: usize,
+    values: &Lanes,
+) {
     // SAFETY: per the contract; alignment is not assumed.
     unsafe {
         match kind.bytes() {
-            1 => scatter::<u8>(mask, addresses, offset, values),
-            2 => scatter::<u16>(mask, addresses, offset, values),
-            4 => scatter::<u32>(mask, addresses, offset, values),
-            _ => scatter::<u64>(mask, addresses, offset, values),
+            1 => scatter::<u8>(lanes, addresses, offset, values),
+            2 => scatter::<u16>(lanes, addresses, offset, values),
+            4 => scatter::<u32>(lanes, addresses, offset, values),
+            _ => scatter::<u64>(lanes, addresses, offset, values),
         }
     }
 }
 
 #[inline(always)]
-unsafe fn scatter<T: Value>(mask: Mask, addresses: &[usize; 32], offset: usize, values: &Lanes) {
-    for lane in lanes_of(mask) {
+unsafe fn scatter<T: Value>(
+    lanes: impl Iterator<Item = usize>,
+    addresses: &[usize; 32],
+    offset: usize,
+    values: &Lanes,
+) {
+    for lane in lanes {
         // SAFETY: per the contract of `store`.
         unsafe { ((addresses[lane] + offset) as *mut T).write_unaligned(T::of(values[lane])) };
     }

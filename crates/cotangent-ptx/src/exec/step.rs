@@ -208,10 +208,9 @@ impl Block<'_> {
                 };
                 self.carry(at, *carries, *kind, *to, &product, &c);
             }
-            Op::Load { kind, address, to, atomic } => {
+            Op::Load { kind, address, to, access } => {
                 let bytes = kind.bytes() * to.len() as u32;
-                let access = if *atomic { AccessKind::Atomic } else { AccessKind::Read };
-                let addresses = self.addresses(at, instruction, address, bytes, access)?;
+                let addresses = self.addresses(at, instruction, address, bytes, *access)?;
                 for (index, to) in to.iter().enumerate() {
                     // SAFETY: `addresses` has refused what cannot be accessed, as far as that is known.
                     let values = unsafe { memory::load(*kind, mask, &addresses, index * kind.bytes() as usize) };
@@ -220,14 +219,14 @@ impl Block<'_> {
                     }
                 }
             }
-            Op::Store { kind, address, values, atomic } => {
+            Op::Store { kind, address, values, access } => {
                 let bytes = kind.bytes() * values.len() as u32;
-                let access = if *atomic { AccessKind::Atomic } else { AccessKind::Write };
-                let addresses = self.addresses(at, instruction, address, bytes, access)?;
+                let addresses = self.addresses(at, instruction, address, bytes, *access)?;
                 for (index, value) in values.iter().enumerate() {
                     let value = self.read(warp, base, *value);
+                    let lanes = self.warps[warp].lanes_in_order(mask);
                     // SAFETY: as for loads.
-                    unsafe { memory::store(*kind, mask, &addresses, index * kind.bytes() as usize, &value) };
+                    unsafe { memory::store(*kind, lanes, &addresses, index * kind.bytes() as usize, &value) };
                 }
             }
             Op::Atomic { .. } => return self.atomic(at, instruction),
@@ -254,7 +253,7 @@ impl Block<'_> {
         for (index, (b, to)) in b.iter().zip(to).enumerate() {
             let b = self.read(warp, base, *b);
             let mut old = [0; LANES];
-            for lane in lanes_of(mask) {
+            for lane in self.warps[warp].lanes_in_order(mask) {
                 let address = addresses[lane] + index * kind.bytes() as usize;
                 // SAFETY: as for loads; `addresses` has refused what is not aligned.
                 let was = unsafe { memory::atomic(*function, *kind, address, b[lane], c.map(|c| c[lane])) };

@@ -4,11 +4,16 @@
 //! run first, together, until they meet others or part: threads that a branch has separated are together again at the
 //! end of what they skipped, as compilers lay out code.
 
+use cotangent_cpu::Random;
+
 use super::lanes::{LANES, Lanes, Mask, lanes_of};
 use crate::program::{Position, Register};
 
 /// After so many choices the next is another one, so that a thread that waits for one behind it cannot wait for ever.
 const CHOICES_IN_ORDER: u32 = 1000;
+
+/// With a seed one choice in so many is left to chance. More of them would keep apart what can run together.
+const CHOICES_OF_CHANCE: u64 = 16;
 
 /// A call that a thread has not returned from.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +42,9 @@ pub(super) struct Warp {
     pub(super) at_collective: Mask,
     pub(super) carry: Mask,
     choices: u32,
+    chance: Option<Random>,
+    /// Lanes in the order in which one instruction's atomics and stores reach memory.
+    lanes: [u8; LANES],
 }
 
 /// Threads that are at the same instruction of the same call.
@@ -53,7 +61,7 @@ pub(super) struct Group {
 
 impl Warp {
     /// So many threads at the beginning of a kernel.
-    pub(super) fn begin(&mut self, threads: usize, entry: Position, registers: u32) {
+    pub(super) fn begin(&mut self, threads: usize, entry: Position, registers: u32, mut chance: Option<Random>) {
         self.registers.clear();
         self.registers.resize(registers as usize, [0; LANES]);
         self.position = [entry; LANES];
@@ -62,11 +70,27 @@ impl Warp {
         self.calls.iter_mut().for_each(Vec::clear);
         self.live = Mask::MAX >> (LANES - threads.clamp(1, LANES));
         (self.at_barrier, self.at_collective, self.carry, self.choices) = (0, 0, 0, 0);
+        self.lanes = std::array::from_fn(|lane| lane as u8);
+        if let Some(chance) = &mut chance {
+            chance.shuffle(&mut self.lanes);
+        }
+        self.chance = chance;
     }
 
     /// Threads that can go on.
     pub(super) fn runnable(&self) -> Mask {
         self.live & !self.at_barrier & !self.at_collective
+    }
+
+    /// Whose turn it is if the usual choice is not made: by chance, or because it has been made often enough.
+    fn turn(&mut self) -> Option<usize> {
+        if let Some(chance) = &mut self.chance
+            && chance.next_bits().is_multiple_of(CHOICES_OF_CHANCE)
+        {
+            return Some(chance.next_bits() as usize);
+        }
+        let times = self.choices / CHOICES_IN_ORDER;
+        self.choices.is_multiple_of(CHOICES_IN_ORDER).then_some(times as usize)
     }
 
     /// Who runs next.
@@ -77,14 +101,14 @@ impl Warp {
         }
         self.choices += 1;
         let first = runnable.trailing_zeros() as usize;
+        let turn = self.turn();
         let depth = |lane: usize| self.calls[lane].len();
         let order = |lane: usize| (usize::MAX - depth(lane), self.position[lane], self.base[lane]);
-        let leader = if self.choices.is_multiple_of(CHOICES_IN_ORDER) {
-            let turn = (self.choices / CHOICES_IN_ORDER) as usize % runnable.count_ones() as usize;
-            lanes_of(runnable).nth(turn).unwrap_or(first)
-        } else {
-            lanes_of(runnable).min_by_key(|lane| order(*lane)).unwrap_or(first)
-        };
+        let leader = match turn {
+            Some(turn) => lanes_of(runnable).nth(turn % runnable.count_ones() as usize),
+            None => lanes_of(runnable).min_by_key(|lane| order(*lane)),
+        }
+        .unwrap_or(first);
         let (mut mask, mut joins_at) = (0, Position::MAX);
         for lane in lanes_of(runnable) {
             if order(lane) == order(leader) {
@@ -99,6 +123,11 @@ impl Warp {
 
     pub(super) fn set_position(&mut self, mask: Mask, position: Position) {
         lanes_of(mask).for_each(|lane| self.position[lane] = position);
+    }
+
+    /// The lanes of a mask, in the order in which what they do at the same time reaches memory.
+    pub(super) fn lanes_in_order(&self, mask: Mask) -> impl Iterator<Item = usize> + use<> {
+        self.lanes.into_iter().map(usize::from).filter(move |lane| mask >> lane & 1 != 0)
     }
 
     /// Keeps the results of the lanes of a mask.

@@ -1,7 +1,7 @@
 //! Accesses of kernels to addresses that they may not use.
 
 use super::super::{Access, AccessKind, Actor, Space, Verdict};
-use super::{DEVICE, DYNAMIC_SHARED, HOST, STACK, World};
+use super::{DEVICE, DYNAMIC_SHARED, HOST, STACK, World, allocate_filled};
 
 #[test]
 fn inside_the_allocation_is_fine_and_one_past_it_is_out_of_bounds() {
@@ -63,7 +63,7 @@ fn memory_handed_out_again_is_usable() {
     let mut world = World::new();
     let site = world.line(50);
     assert_eq!(world.checker.free(DEVICE, site), Verdict::Continue);
-    world.checker.allocate(DEVICE - 8, 16, Space::Device, site);
+    allocate_filled(&mut world.checker, DEVICE - 8, 16, site);
     world.launch(1, 1);
     assert_eq!(world.read(0, DEVICE, 12), Verdict::Continue);
     assert_eq!(world.read(0, DEVICE + 8, 13), Verdict::Fatal);
@@ -153,7 +153,7 @@ fn an_allocation_in_a_small_table_is_found_among_many() {
     let mut world = World::new();
     for index in (0..1000).rev() {
         let site = world.line(index);
-        world.checker.allocate(HOST + index as usize * 0x100, 0x80, Space::Device, site);
+        allocate_filled(&mut world.checker, HOST + index as usize * 0x100, 0x80, site);
     }
     world.launch(1, 1);
     for index in 0..1000 {
@@ -165,4 +165,29 @@ fn an_allocation_in_a_small_table_is_found_among_many() {
     assert_eq!(world.checker.findings().list().len(), 100);
     assert_eq!(world.checker.findings().beyond_limit(), 900);
     assert_eq!(world.checker.findings().error_count(), 1000);
+}
+
+#[test]
+fn device_memory_is_read_only_after_something_wrote_it() {
+    let mut world = World::new();
+    let (base, site) = (DEVICE + 0x1000, world.line(31));
+    world.checker.allocate(base, 64, Space::Device, site);
+    world.launch(1, 32);
+    let _ = world.write(0, base, 12);
+    let _ = world.read(0, base, 13);
+    let _ = world.read(0, base + 4, 14);
+    let _ = world.atomic(0, base + 8, 15);
+    world.expect(&[("X0208", 14, None), ("X0208", 15, None)]);
+}
+
+#[test]
+fn variables_and_managed_memory_have_a_content() {
+    let mut world = World::new();
+    let (base, site) = (DEVICE + 0x1000, world.line(31));
+    world.checker.allocate(base, 64, Space::Managed, site);
+    world.checker.symbol(base + 0x100, 64, "table", Space::Device);
+    world.launch(1, 32);
+    let _ = world.read(0, base, 12);
+    let _ = world.read(0, base + 0x100, 13);
+    world.expect(&[]);
 }

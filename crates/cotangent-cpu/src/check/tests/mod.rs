@@ -9,7 +9,7 @@ mod shared;
 mod speed;
 mod symbols;
 
-use super::{Access, AccessKind, Checker, FileId, Options, SharedMemory, Site, Space, Verdict};
+use super::{Access, AccessKind, Checker, DEFAULT_STREAM, FileId, Options, SharedMemory, Side, Site, Space, Verdict};
 
 const DEVICE: usize = 0x10_0000;
 const STATIC_SHARED: usize = 0x20_0000;
@@ -17,18 +17,27 @@ const DYNAMIC_SHARED: usize = 0x30_0000;
 const STACK: usize = 0x40_0000;
 const HOST: usize = 0x7fff_0000;
 
-/// A checker with one allocation of 400 bytes of device memory, allocated at line 30, and short names for events.
+/// A checker with one allocation of 400 bytes of device memory, allocated and filled at line 30, and short names for events.
 /// Blocks have 64 bytes of static and 64 bytes of dynamic shared memory.
 struct World {
     checker: Checker,
     file: FileId,
 }
 
+/// Allocates device memory, and fills it as `cudaMemset` does.
+fn allocate_filled(checker: &mut Checker, address: usize, size: usize, site: Site) {
+    checker.allocate(address, size, Space::Device, site);
+    checker.begin_transfer(DEFAULT_STREAM);
+    let access = Access { address, size, kind: AccessKind::Write, alignment: 1, site };
+    assert_eq!(checker.transfer(Side::Device, access), Verdict::Continue);
+    checker.device_synchronized();
+}
+
 impl World {
     fn new() -> World {
         let mut checker = Checker::new(Options::default());
         let file = checker.file("prog.cu");
-        checker.allocate(DEVICE, 400, Space::Device, Site::Line { file, line: 30 });
+        allocate_filled(&mut checker, DEVICE, 400, Site::Line { file, line: 30 });
         World { checker, file }
     }
 

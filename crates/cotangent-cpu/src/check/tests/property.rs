@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::super::{Access, AccessKind, Checker, Code, Options, SharedMemory, Site, Space};
-use super::{DEVICE, STATIC_SHARED};
+use super::super::{Access, AccessKind, Checker, Code, Options, SharedMemory, Site};
+use super::{DEVICE, STATIC_SHARED, allocate_filled};
 
 /// Threads that take part: four lanes of warp 0 and two of warp 1.
 const THREADS: [u32; 6] = [0, 1, 2, 3, 32, 33];
@@ -34,9 +34,12 @@ struct Event {
 }
 
 fn access(offsets: usize) -> impl Strategy<Value = Step> {
-    let kind = prop_oneof![Just(AccessKind::Read), Just(AccessKind::Write), Just(AccessKind::Atomic)];
+    let kinds = [AccessKind::Read, AccessKind::Write, AccessKind::Atomic, AccessKind::CachedRead];
+    let kind = prop::sample::select(kinds.to_vec());
     let size = prop_oneof![8 => Just(4usize), 1 => Just(1), 1 => Just(2), 1 => Just(8)];
     (0..THREADS.len(), kind, 0..offsets, size, any::<bool>()).prop_map(|(thread, kind, offset, size, shared)| {
+        // Shared memory is not cached.
+        let shared = shared && kind != AccessKind::CachedRead;
         Step::Access { thread, kind, offset: offset * 4 / size * size, size, shared }
     })
 }
@@ -64,9 +67,10 @@ fn model(steps: &[Step]) -> (BTreeMap<usize, Event>, BTreeSet<(usize, usize)>) {
         match *step {
             Step::Access { thread, kind, offset, size, shared } => {
                 let event = Event { launch, block, thread, kind, shared, bytes: offset..offset + size };
-                let unordered = |other: &usize| !known[thread].contains(other);
-                let races_with = events.iter().filter(|(_, other)| conflicts(other, &event)).map(|(it, _)| *it);
-                races.extend(races_with.filter(unordered).map(|other| (other, index)));
+                let is_cached = |other: &Event| [other.kind, kind].contains(&AccessKind::CachedRead);
+                let unordered = |it: &usize, other: &Event| is_cached(other) || !known[thread].contains(it);
+                let races_with = events.iter().filter(|(it, other)| conflicts(other, &event) && unordered(it, other));
+                races.extend(races_with.map(|(other, _)| (*other, index)));
                 events.insert(index, event);
                 known[thread].insert(index);
             }
@@ -99,8 +103,10 @@ fn join(known: &mut [BTreeSet<usize>; 6], takes_part: impl Fn(u32) -> bool) {
 fn conflicts(a: &Event, b: &Event) -> bool {
     let overlap = a.bytes.start < b.bytes.end && b.bytes.start < a.bytes.end;
     let same_memory = a.shared == b.shared && (!a.shared || a.block == b.block);
-    let different_threads = (a.block, a.thread) != (b.block, b.thread);
-    let write = a.kind == AccessKind::Write || b.kind == AccessKind::Write || a.kind != b.kind;
+    let is_cached = [a.kind, b.kind].contains(&AccessKind::CachedRead);
+    let different_threads = (a.block, a.thread) != (b.block, b.thread) || is_cached;
+    let both_read = a.kind.is_read() && b.kind.is_read();
+    let write = a.kind == AccessKind::Write || b.kind == AccessKind::Write || (a.kind != b.kind && !both_read);
     a.launch == b.launch && same_memory && overlap && different_threads && write
 }
 
@@ -120,7 +126,7 @@ struct Race {
 
 fn detect(steps: &[Step], sites: Sites) -> Vec<Race> {
     let mut checker = Checker::new(Options { max_findings: usize::MAX, ..Options::default() });
-    checker.allocate(DEVICE, 64, Space::Device, Site::Unknown);
+    allocate_filled(&mut checker, DEVICE, 64, Site::Unknown);
     let shared = || SharedMemory { static_range: STATIC_SHARED..STATIC_SHARED + 64, ..SharedMemory::default() };
     let launch = |checker: &mut Checker| checker.begin_launch("kernel", [9, 1, 1], [64, 1, 1], Site::Unknown);
     launch(&mut checker);

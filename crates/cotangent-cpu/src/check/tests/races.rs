@@ -214,6 +214,28 @@ fn repeated_findings_are_counted_and_the_order_of_a_pair_does_not_matter() {
 }
 
 #[test]
+fn the_read_only_cache_conflicts_with_every_write_of_the_launch() {
+    for is_write_first in [true, false] {
+        let mut world = World::new();
+        world.launch(1, 64);
+        for (position, is_write) in [is_write_first, !is_write_first].into_iter().enumerate() {
+            let kind = if is_write { AccessKind::Write } else { AccessKind::CachedRead };
+            let _ = world.access(0, kind, DEVICE, 4, 12 + position as u32);
+            world.checker.barrier();
+        }
+        world.expect(&[("X0209", 12, Some(13))]);
+    }
+    let mut world = World::new();
+    world.launch(1, 64);
+    let _ = world.write(0, DEVICE, 12);
+    world.checker.end_launch();
+    world.launch(1, 64);
+    let _ = world.access(1, AccessKind::CachedRead, DEVICE, 4, 13);
+    let _ = world.read(2, DEVICE, 14);
+    world.expect(&[]);
+}
+
+#[test]
 fn coordinates_are_those_of_the_launch() {
     let mut world = World::new();
     let site = Site::Unknown;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::super::{Checker, Options, Site, Space, Symbolizer, render};
-use super::{DEVICE, World};
+use super::super::{Checker, Options, Site, Symbolizer, render};
+use super::{DEVICE, World, allocate_filled};
 
 fn no_symbols() -> Symbolizer {
     Symbolizer::new(Path::new("/nonexistent/prog.so"), 0, Vec::new())
@@ -25,7 +25,7 @@ fn a_race_with_source_lines_and_the_name_of_the_allocation() {
 
     let mut checker = Checker::new(Options::default());
     let file = checker.file(name);
-    checker.allocate(DEVICE, 400, Space::Device, Site::Line { file, line: 3 });
+    allocate_filled(&mut checker, DEVICE, 400, Site::Line { file, line: 3 });
     let mut world = World { checker, file };
     world.launch(1, 128);
     let _ = world.write(3, DEVICE, 4);

@@ -2,8 +2,8 @@
 //!
 //! `cargo test --release -p cotangent-cpu speed -- --nocapture` shows them.
 
-use super::super::{Access, AccessKind, Checker, Options, SharedMemory, Site, Space};
-use super::{DEVICE, STATIC_SHARED};
+use super::super::{Access, AccessKind, Checker, Options, SharedMemory, Site};
+use super::{DEVICE, STATIC_SHARED, allocate_filled};
 
 const THREADS: u32 = 256;
 const BLOCKS: u32 = 400;
@@ -14,8 +14,8 @@ const SECOND: usize = DEVICE + 8 * ELEMENTS;
 /// the three.
 fn measure(name: &str, per_thread: usize, mut accesses: impl FnMut(&mut Checker, u32, usize)) {
     let mut checker = Checker::new(Options::default());
-    checker.allocate(DEVICE, 4 * ELEMENTS + 4, Space::Device, Site::Unknown);
-    checker.allocate(SECOND, 4 * ELEMENTS, Space::Device, Site::Unknown);
+    allocate_filled(&mut checker, DEVICE, 4 * ELEMENTS + 4, Site::Unknown);
+    allocate_filled(&mut checker, SECOND, 4 * ELEMENTS, Site::Unknown);
     let mut best = f64::INFINITY;
     for _ in 0..3 {
         let start = processor_seconds();
