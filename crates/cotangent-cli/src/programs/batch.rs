@@ -12,10 +12,10 @@ use anyhow::{Context, Result};
 use cotangent_driver::compile::{CpuRequest, compile};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{self, Failure, Input};
-use cotangent_driver::{DriverError, Tools};
+use cotangent_driver::{DriverError, Environment, Tools, cudart};
 
 use super::tree::{Program, file_of, name_of};
-use crate::exec;
+use crate::{exec, run_nvcc};
 
 /// What became of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,19 @@ pub(crate) enum Outcome {
     Wrong { kind: String, detail: String },
 }
 
+/// How programs are built and run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Whether accesses are checked.
+    pub(crate) check: bool,
+    /// Whether nvcc compiles them, and not Clang.
+    pub(crate) nvcc: bool,
+}
+
+/// What a file of programs becomes.
+const BY_CLANG: &str = "programs.so";
+const BY_NVCC: &str = "programs";
+
 /// No program needs longer.
 const LONGEST: Duration = Duration::from_secs(90);
 
@@ -35,7 +48,7 @@ const LONGEST: Duration = Duration::from_secs(90);
 const INTERNAL: [&str; 2] = ["C0003", "C0999"];
 
 /// The outcomes of programs, in order.
-pub(crate) fn outcomes(tools: &Tools, programs: &[Program], check: bool) -> Result<Vec<Outcome>> {
+pub(crate) fn outcomes(tools: &Tools, programs: &[Program], way: Way) -> Result<Vec<Outcome>> {
     let folder = tempfile::tempdir().context("cannot make a folder for the programs")?;
     let mut outcomes: Vec<Option<Outcome>> = vec![None; programs.len()];
     loop {
@@ -44,10 +57,10 @@ pub(crate) fn outcomes(tools: &Tools, programs: &[Program], check: bool) -> Resu
             break;
         }
         let batch: Vec<Program> = left.iter().map(|index| programs[*index].clone()).collect();
-        match build(tools, &batch, check, folder.path())? {
+        match way.build(tools, &batch, folder.path())? {
             Built::Whole => {
                 for (position, index) in left.iter().enumerate() {
-                    outcomes[*index] = Some(run(folder.path(), position, check)?);
+                    outcomes[*index] = Some(run(folder.path(), position, way)?);
                 }
             }
             Built::Refused(refused) if !refused.is_empty() => {
@@ -56,11 +69,11 @@ pub(crate) fn outcomes(tools: &Tools, programs: &[Program], check: bool) -> Resu
                 }
             }
             Built::Refused(_) => {
-                let halves = divided(tools, &batch, check, "a diagnostic without a place", "")?;
+                let halves = divided(tools, &batch, way, "a diagnostic without a place", "")?;
                 left.iter().zip(halves).for_each(|(index, outcome)| outcomes[*index] = Some(outcome));
             }
             Built::Failed { kind, detail } => {
-                let halves = divided(tools, &batch, check, &kind, &detail)?;
+                let halves = divided(tools, &batch, way, &kind, &detail)?;
                 left.iter().zip(halves).for_each(|(index, outcome)| outcomes[*index] = Some(outcome));
             }
         }
@@ -81,29 +94,63 @@ enum Built {
 }
 
 /// The outcomes of both halves; of a single program, that it is wrong in this way.
-fn divided(tools: &Tools, programs: &[Program], check: bool, kind: &str, detail: &str) -> Result<Vec<Outcome>> {
+fn divided(tools: &Tools, programs: &[Program], way: Way, kind: &str, detail: &str) -> Result<Vec<Outcome>> {
     if let [_] = programs {
         return Ok(vec![Outcome::Wrong { kind: kind.to_owned(), detail: detail.to_owned() }]);
     }
     let (first, second) = programs.split_at(programs.len() / 2);
-    let mut all = outcomes(tools, first, check)?;
-    all.extend(outcomes(tools, second, check)?);
+    let mut all = outcomes(tools, first, way)?;
+    all.extend(outcomes(tools, second, way)?);
     Ok(all)
 }
 
-fn build(tools: &Tools, programs: &[Program], check: bool, folder: &Path) -> Result<Built> {
-    let file = folder.join("programs.cu");
-    let (text, lines) = file_of(programs);
-    std::fs::write(&file, text).context("cannot write the programs")?;
+impl Way {
+    fn build(self, tools: &Tools, programs: &[Program], folder: &Path) -> Result<Built> {
+        let file = folder.join("programs.cu");
+        let (text, lines) = file_of(programs);
+        std::fs::write(&file, text).context("cannot write the programs")?;
+        match self.nvcc {
+            true => build_by_nvcc(&file, &lines, &folder.join(BY_NVCC)),
+            false => build(tools, &file, &lines, self.check, &folder.join(BY_CLANG)),
+        }
+    }
+
+    /// What runs a file of programs.
+    fn command(self, folder: &Path, seed: u64) -> Result<Command> {
+        let configuration = exec::Configuration { check: self.check, seed, threads: 1 };
+        if self.nvcc {
+            let mut command = Command::new(folder.join(BY_NVCC));
+            run_nvcc::configure(&mut command, &run_nvcc::library(&Environment::of_process())?, &configuration);
+            return Ok(command);
+        }
+        let mut command = Command::new(std::env::current_exe().context("cannot find this command's own file")?);
+        command.arg(exec::NAME).args(configuration.to_words()).arg(folder.join(BY_CLANG)).arg("programs");
+        Ok(command)
+    }
+}
+
+fn build_by_nvcc(file: &Path, lines: &[usize], output: &Path) -> Result<Built> {
+    let environment = Environment::of_process();
+    let library = run_nvcc::library(&environment)?;
+    // Random programs leave things unused.
+    match cudart::link(&environment, &library, file, &["-w".to_owned()], output, false) {
+        Ok(linked) if linked.status.success() => Ok(Built::Whole),
+        Ok(_) => Ok(failed("nvcc does not compile the text", "")),
+        Err(Failure::Diagnostics(text)) => Ok(Built::Refused(refused(&text, lines))),
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+fn build(tools: &Tools, file: &Path, lines: &[usize], check: bool, output: &Path) -> Result<Built> {
     let mut flags = ParseFlags::default();
     if check {
         // What watches every access takes Clang long to optimize, and the programs are small.
         flags.cpu_args.push("-O0".into());
     }
-    let input = Input { file: &file, flags: &flags, cuda_path: None, colour: false };
+    let input = Input { file, flags: &flags, cuda_path: None, colour: false };
     let program = match catch_unwind(AssertUnwindSafe(|| program::direct(tools, &input))) {
         Ok(Ok(program)) => program,
-        Ok(Err(Failure::Diagnostics(text))) => return Ok(Built::Refused(refused(&text, &lines))),
+        Ok(Err(Failure::Diagnostics(text))) => return Ok(Built::Refused(refused(&text, lines))),
         Ok(Err(Failure::Driver(DriverError::Rejected { message }))) => {
             return Ok(failed("Clang rejects the text", &message));
         }
@@ -114,14 +161,8 @@ fn build(tools: &Tools, programs: &[Program], check: bool, folder: &Path) -> Res
             return Ok(Built::Failed { kind: "panic".to_owned(), detail: said.unwrap_or_default() });
         }
     };
-    let request = CpuRequest {
-        units: &program.units,
-        texts: &program.texts,
-        flags: &flags,
-        check,
-        colour: false,
-        output: &folder.join("programs.so"),
-    };
+    let request =
+        CpuRequest { units: &program.units, texts: &program.texts, flags: &flags, check, colour: false, output };
     match compile(tools, &request) {
         Ok(()) => Ok(Built::Whole),
         Err(DriverError::Rejected { message }) => Ok(failed("the gradient does not compile", &message)),
@@ -169,15 +210,15 @@ fn unnamed(message: &str) -> String {
 }
 
 /// Runs one program of a file.
-fn run(folder: &Path, position: usize, check: bool) -> Result<Outcome> {
-    let Ended { status, said, complaint } = execute(folder, position, check, false)?;
+fn run(folder: &Path, position: usize, way: Way) -> Result<Outcome> {
+    let Ended { status, said, complaint } = execute(folder, position, way, false)?;
     let wrong = |kind: String, detail: String| Outcome::Wrong { kind, detail };
     let Some(status) = status else { return Ok(wrong("it does not end".to_owned(), String::new())) };
     let outcome = said.lines().position(|line| line.starts_with("outcome "));
     let outcome: Vec<&str> = outcome.map(|first| said.lines().skip(first).collect()).unwrap_or_default();
-    if status.code() == Some(cotangent_cpu::FINDINGS_EXIT_CODE) && check {
+    if status.code() == Some(cotangent_cpu::FINDINGS_EXIT_CODE) && way.check {
         let code = complaint.split(['[', ']']).find(|word| word.starts_with('X')).unwrap_or("X").to_owned();
-        let plain = execute(folder, position, check, true)?;
+        let plain = execute(folder, position, way, true)?;
         let is_own = plain.status.and_then(|status| status.code()) == Some(cotangent_cpu::FINDINGS_EXIT_CODE);
         let kind = if is_own { "unfit: the program itself" } else { "a finding" };
         let detail: Vec<&str> = complaint.lines().take(14).collect();
@@ -185,7 +226,7 @@ fn run(folder: &Path, position: usize, check: bool) -> Result<Outcome> {
     }
     let has_said = status.success() || status.code() == Some(1);
     let Some(said) = outcome.first().and_then(|line| line.strip_prefix("outcome ")).filter(|_| has_said) else {
-        let plain = execute(folder, position, check, true)?;
+        let plain = execute(folder, position, way, true)?;
         let whose =
             if plain.status.is_some_and(|status| status.success()) { "" } else { "unfit: the program itself: " };
         let detail: Vec<&str> = complaint.lines().take(14).collect();
@@ -206,19 +247,16 @@ struct Ended {
     complaint: String,
 }
 
-fn execute(folder: &Path, position: usize, check: bool, plain: bool) -> Result<Ended> {
-    let this_command = std::env::current_exe().context("cannot find this command's own file")?;
-    let configuration = exec::Configuration { check, seed: position as u64, threads: 1 };
+fn execute(folder: &Path, position: usize, way: Way, plain: bool) -> Result<Ended> {
     let (out, err) = (folder.join("out"), folder.join("err"));
     let file = |path: &Path| std::fs::File::create(path).context("cannot write what a program says");
-    let mut command = Command::new(this_command);
-    command.arg(exec::NAME).args(configuration.to_words()).arg(folder.join("programs.so"));
-    command.args(["programs", &name_of(position)]).stdin(Stdio::null()).stdout(file(&out)?).stderr(file(&err)?);
+    let mut command = way.command(folder, position as u64)?;
+    command.arg(name_of(position)).stdin(Stdio::null()).stdout(file(&out)?).stderr(file(&err)?);
     if plain {
         command.env("ORACLE_PLAIN", "1");
     }
-    // Checked runs are slow.
-    if check {
+    // Checked runs are slow, and so is what executes PTX.
+    if way.check || way.nvcc {
         command.env("ORACLE_FEW", "1");
     }
     let status = within(&mut command, LONGEST)?;

@@ -19,7 +19,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use cotangent_driver::{Environment, Tools};
 
-use self::batch::{Outcome, outcomes};
+use self::batch::{Outcome, Way, outcomes};
 use self::features::{FEATURES, Feature};
 use self::generate::generate;
 use self::reduce::reduce;
@@ -53,6 +53,8 @@ struct Options {
     first: bool,
     /// Make refused programs small too.
     refusals: bool,
+    /// Have nvcc compile the programs, and execute what it makes.
+    nvcc: bool,
     /// Print the programs instead.
     print: bool,
     /// Only say what programs have.
@@ -106,9 +108,10 @@ pub(crate) fn programs(words: &[OsString]) -> Result<u8> {
     let start = Instant::now();
     each_batch(&options.seeds, options.batch, options.jobs, |seeds| {
         let check = !(seeds.start / options.batch).is_multiple_of(UNCHECKED);
+        let way = Way { check, nvcc: options.nvcc };
         let programs: Vec<Program> = seeds.map(generate).collect();
-        for (program, outcome) in programs.iter().zip(outcomes(&tools, &programs, check)?) {
-            note(&tools, program, outcome, check, &options, &found)?;
+        for (program, outcome) in programs.iter().zip(outcomes(&tools, &programs, way)?) {
+            note(&tools, program, outcome, way, &options, &found)?;
         }
         let found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let seconds = start.elapsed().as_secs();
@@ -130,6 +133,7 @@ fn options(words: &[OsString]) -> Result<Options> {
         as_is: false,
         first: false,
         refusals: false,
+        nvcc: false,
         print: false,
         shares: false,
     };
@@ -142,6 +146,7 @@ fn options(words: &[OsString]) -> Result<Options> {
             "--as-is" => options.as_is = true,
             "--first" => (options.first, options.as_is) = (true, true),
             "--refusals" => options.refusals = true,
+            "--nvcc" => options.nvcc = true,
             "--seeds" => {
                 let value = value()?;
                 let (first, end) = value.split_once("..").context("--seeds A..B")?;
@@ -151,7 +156,7 @@ fn options(words: &[OsString]) -> Result<Options> {
             "--jobs" => options.jobs = value()?.parse::<usize>()?.max(1),
             "--wrong" => options.folder = Some(PathBuf::from(value()?)),
             _ => bail!(
-                "{word} is none of --seeds, --batch, --jobs, --wrong, --as-is, --first, --refusals, --shares, --print"
+                "{word} is none of --seeds, --batch, --jobs, --wrong, --as-is, --first, --refusals, --nvcc, --shares, --print"
             ),
         }
     }
@@ -166,7 +171,7 @@ fn note(
     tools: &Tools,
     program: &Program,
     outcome: Outcome,
-    check: bool,
+    way: Way,
     options: &Options,
     found: &Mutex<Found>,
 ) -> Result<()> {
@@ -186,7 +191,7 @@ fn note(
                 entry.0 == 1
             };
             if is_first && options.refusals {
-                small(tools, program, &kind, &detail, check, options)?;
+                small(tools, program, &kind, &detail, way, options)?;
             }
         }
         Outcome::Wrong { kind, detail } => {
@@ -198,7 +203,7 @@ fn note(
                 entry.0.len() == 1
             };
             if is_first {
-                let file = small(tools, program, &kind, &detail, check, options)?;
+                let file = small(tools, program, &kind, &detail, way, options)?;
                 lock().wrong.entry(kind).or_default().1 = file;
             }
         }
@@ -207,10 +212,10 @@ fn note(
 }
 
 /// The smallest program that is wrong or refused in this way, as a file.
-fn small(tools: &Tools, program: &Program, kind: &str, detail: &str, check: bool, options: &Options) -> Result<String> {
+fn small(tools: &Tools, program: &Program, kind: &str, detail: &str, way: Way, options: &Options) -> Result<String> {
     let (small, said) = match options.as_is {
         true => (program.clone(), String::new()),
-        false => reduce(tools, program, kind, check)?,
+        false => reduce(tools, program, kind, way)?,
     };
     let said = if said.is_empty() { detail } else { &said };
     let file = small.file(&format!("{kind}\n{said}"));

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use cotangent_driver::Tools;
 
-use super::batch::{Outcome, outcomes};
+use super::batch::{Outcome, Way, outcomes};
 use super::tree::Program;
 use crate::check::random_kernels::tree::Edit;
 
@@ -15,7 +15,7 @@ const AT_ONCE: usize = 10;
 const FILES: usize = 40;
 
 /// The smallest program that was found, and what is said about it.
-pub(crate) fn reduce(tools: &Tools, program: &Program, kind: &str, check: bool) -> Result<(Program, String)> {
+pub(crate) fn reduce(tools: &Tools, program: &Program, kind: &str, way: Way) -> Result<(Program, String)> {
     let mut smallest = (program.clone(), String::new());
     let mut files = 0;
     let is_same = |outcome: &Outcome| match outcome {
@@ -33,7 +33,7 @@ pub(crate) fn reduce(tools: &Tools, program: &Program, kind: &str, check: bool) 
                 return Ok(smallest);
             }
             let candidates: Vec<Program> = chunk.iter().map(|(_, program)| program.clone()).collect();
-            for ((edit, program), outcome) in chunk.iter().zip(outcomes(tools, &candidates, check)?) {
+            for ((edit, program), outcome) in chunk.iter().zip(outcomes(tools, &candidates, way)?) {
                 found.extend(is_same(&outcome).map(|detail| (edit.clone(), program.clone(), detail)));
             }
             if !found.is_empty() {
@@ -46,7 +46,7 @@ pub(crate) fn reduce(tools: &Tools, program: &Program, kind: &str, check: bool) 
         let edits: Vec<Edit> = found.iter().map(|(edit, _, _)| edit.clone()).collect();
         let counts = [edits.len(), edits.len() / 2].into_iter().filter(|count| *count > 1);
         let candidates: Vec<Program> = counts.filter_map(|count| smallest.0.edited(&edits[..count])).collect();
-        let tried = if candidates.is_empty() { Vec::new() } else { outcomes(tools, &candidates, check)? };
+        let tried = if candidates.is_empty() { Vec::new() } else { outcomes(tools, &candidates, way)? };
         let best = candidates.into_iter().zip(&tried).find_map(|(program, outcome)| Some((program, is_same(outcome)?)));
         smallest = best.unwrap_or(next);
     }
