@@ -111,7 +111,7 @@ pub fn lowered(passes: lower::Passes<'_>, wanted: &Wanted<'_>) -> Result<(Module
 }
 
 /// As [`lowered`], with what the program has of the module.
-fn lowered_beside(
+pub fn lowered_beside(
     passes: lower::Passes<'_>,
     wanted: &Wanted<'_>,
 ) -> Result<(Module, Request, Provided), Vec<Diagnostic>> {

@@ -17,9 +17,14 @@ const REDRAWS: usize = 8;
 /// The thread orders that are tried besides the natural one.
 const ORDERS: [u64; 2] = [1, 77];
 
-/// How near the program that nvcc made is to the CPU's. Nothing is contracted in either; functions of the library differ in
-/// their last digits, and so do sums whose order is not said.
-const OF_NVCC: f64 = 1e-5;
+/// How near the program that nvcc made is to the CPU's, by the shortest kind of number in it. Nothing is contracted in
+/// either; functions of the library differ in their last digits, and so do sums whose order is not said.
+fn tolerance_of_nvcc(shortest: FloatKind) -> f64 {
+    match shortest {
+        FloatKind::Double => 1e-12,
+        FloatKind::Float | FloatKind::Half | FloatKind::BFloat => 1e-5,
+    }
+}
 
 /// One line of the table.
 pub(crate) struct Row {
@@ -102,7 +107,7 @@ pub(crate) fn compare(
     let first = &programs[0];
     let scale = scale(first.precision);
     let near = native_tolerance(problem.shortest_kind());
-    let mut rows = Rows::new(first.precision, near);
+    let mut rows = Rows::new(first.precision, near, tolerance_of_nvcc(problem.shortest_kind()));
     for number in 0..samples {
         let sample = draw(problem, first, launch, number, random, &mut report)?;
         let evaluations = derivatives(problem, &sample.point, &sample.direction, &sample.adjoints);
@@ -158,7 +163,7 @@ pub(crate) fn compare(
             let computed = all(&computed);
             if native.is_of_nvcc() {
                 for (computed, expected) in computed.iter().zip(on_cpu.iter().flatten()) {
-                    rows.of_nvcc.same(OF_NVCC, &names, computed, expected);
+                    rows.of_nvcc.same(rows.of_nvcc.allowed, &names, computed, expected);
                 }
                 continue;
             }
@@ -317,7 +322,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(precision: Precision, near: f64) -> Rows {
+    fn new(precision: Precision, near: f64, of_nvcc: f64) -> Rows {
         let scale = scale(precision);
         let word = match precision {
             Precision::Native => "native",
@@ -332,7 +337,7 @@ impl Rows {
             orders: row("other orders of threads", scale.identity),
             unproved: row("reverse mode with all analyses off", scale.identity),
             native: plain("derivatives native against widened", near),
-            of_nvcc: plain("derivatives as nvcc compiled them against the CPU's", OF_NVCC),
+            of_nvcc: plain("derivatives as nvcc compiled them against the CPU's", of_nvcc),
             accesses: plain("derivatives with races or accesses outside of arrays", 0.0),
         }
     }

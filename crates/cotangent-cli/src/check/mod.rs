@@ -23,9 +23,9 @@ use std::path::Path;
 use anstream::println;
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::ir::{FunctionId, LocalId, Module, Space, Type, order, text};
+use cotangent::ir::{FunctionId, LocalId, Module, Provided, Space, Type, order, text};
 use cotangent::transform::{Analyses, Lifted, Request, lift};
-use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered, notes};
+use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered_beside, notes};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, read, with_deep_stack};
 use cotangent_driver::{Environment, Tools, flags};
@@ -58,6 +58,8 @@ struct Prepared {
     forward: Module,
     gradients: Gradients,
     direct: CpuProgram,
+    /// What the program has of the module.
+    provided: Provided,
     /// What the user should know about the derivative, as shown.
     notes: String,
 }
@@ -199,7 +201,7 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: 
         let rendered = |found: Vec<Diagnostic>| {
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };
-        let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
+        let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         let space = module.functions[request.function].space;
         let forward = entry_of(&differentiate(&module, &request, Mode::Forward).map_err(rendered)?, space);
         let gradients = if forward_only { Ok(Gradients::default()) } else { gradients(&module, &request) };
@@ -207,7 +209,7 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: 
         let direct = direct_of(&passes, input.file);
         let lifted = lift(&module, &request).map_err(rendered)?;
         let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
-        Ok(Prepared { module, lifted, request, forward, gradients, direct, notes })
+        Ok(Prepared { module, lifted, request, forward, gradients, direct, provided, notes })
     })
 }
 
@@ -249,6 +251,7 @@ fn texts<'a>(options: &'a Check, prepared: &'a Prepared) -> Texts<'a> {
             space: prepared.module.functions[prepared.request.function].space,
             variables: names_of_variables(&prepared.lifted),
             derivatives,
+            provided: Some(&prepared.provided),
         }],
     }
 }

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use cotangent::emit::{Dialect, emit};
+use cotangent::emit::{Dialect, Sharing, emit, emit_behind};
 use cotangent::ir::build::FunctionBuilder;
 use cotangent::ir::walk;
 use cotangent::ir::{
-    Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Place, Space, StmtKind, Type,
+    Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Place, Provided, Space,
+    StmtKind, Type,
 };
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
 use cotangent_driver::flags::ParseFlags;
@@ -87,6 +88,9 @@ pub(crate) struct Differentiated<'a> {
     pub(crate) variables: Vec<String>,
     /// Modules of derivatives; the last function is the entry, a kernel.
     pub(crate) derivatives: Vec<(Variant, &'a Module)>,
+    /// What the program has of them. With it nvcc gets reverse mode as programs have it, in terms of the program's own types
+    /// and variables; without it, and on the CPU, each derivative stands in a namespace with all that it needs.
+    pub(crate) provided: Option<&'a Provided>,
 }
 
 /// The number by which the harness knows a variant of a function.
@@ -345,16 +349,14 @@ impl Texts<'_> {
             // Numbers that must agree to ten digits are computed with more.
             let is_wanted = |variant: Variant| variant != Variant::Unproved || precision == Precision::Widened;
             for (variant, module) in function.derivatives.iter().filter(|(variant, _)| is_wanted(*variant)) {
-                let module = renamed(module);
-                let printed = emit(&module, dialect);
-                let (includes, rest): (Vec<&str>, Vec<&str>) =
-                    printed.lines().partition(|line| line.starts_with("#include"));
                 let number = case(index, *variant);
-                let space = format!("cotangent_derivative_{number}");
-                text += &format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
-                if dialect == Dialect::Cpu {
-                    text += &symbols(&module, &space);
-                }
+                let (module, space, printed) = match function.provided {
+                    Some(provided) if dialect == Dialect::Cuda && *variant == Variant::Reverse => {
+                        behind_the_program(module, provided)
+                    }
+                    _ => in_a_namespace(module, dialect, format!("cotangent_derivative_{number}")),
+                };
+                text += &printed;
                 let is_there = |name: &&String| module.globals.iter().any(|global| *global.name == ***name);
                 let held = held(&function.variables, &space, is_there);
                 cases += &format!("    case {number}: {{ {held}{} }}\n", call(&module, &space, dialect));
@@ -363,6 +365,26 @@ impl Texts<'_> {
         text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers, Buffer* variables) {\n";
         text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")
     }
+}
+
+/// A derivative as programs have it.
+fn behind_the_program(module: &Module, provided: &Provided) -> (Module, String, String) {
+    let mut modules = [module.clone()];
+    let behind = emit_behind(&mut modules, provided, Sharing::None);
+    let [module] = modules;
+    (module, String::new(), behind.text)
+}
+
+/// A derivative with all that it needs, apart from the program's own.
+fn in_a_namespace(module: &Module, dialect: Dialect, space: String) -> (Module, String, String) {
+    let module = renamed(module);
+    let printed = emit(&module, dialect);
+    let (includes, rest): (Vec<&str>, Vec<&str>) = printed.lines().partition(|line| line.starts_with("#include"));
+    let mut text = format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
+    if dialect == Dialect::Cpu {
+        text += &symbols(&module, &space);
+    }
+    (module, space, text)
 }
 
 /// How the harness calls the last function of a derivative; in the split form, after the one that fills the record.

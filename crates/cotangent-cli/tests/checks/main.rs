@@ -1,10 +1,11 @@
-//! Every check catches a program: each file of `examples/checks/` is run with `cotangent run --check`, and exactly the
-//! findings that its comments state are reported, at their lines. Beside it is the program corrected, `NAME_fixed.cu`,
-//! about which nothing is said.
+//! Every check catches a program: each file of `examples/checks/` is run with `cotangent run --check`, and again as nvcc
+//! compiles it, and exactly the findings that its comments state are reported, at their lines. Beside it is the program
+//! corrected, `NAME_fixed.cu`, about which nothing is said.
 //!
 //! ```text
 //! // expect: X0203 line 6, line 6     an error and its lines; the exit code is 1
 //! // note: X0303 line 10              a note; the exit code stays 0
+//! // nvcc: X0302 line 9               an error where nvcc compiled it, instead of the others
 //! ```
 
 use std::fs;
@@ -22,9 +23,36 @@ fn main() -> ExitCode {
     })];
     for path in programs(&root) {
         let name = stem(&path);
-        trials.push(Trial::test(name, move || check(&path)));
+        for way in [Way::Clang, Way::Nvcc] {
+            let path = path.clone();
+            trials.push(Trial::test(format!("{}{name}", way.prefix()), move || check(&path, way)));
+        }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Who compiles a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Clang,
+    Nvcc,
+}
+
+impl Way {
+    /// How names of tests begin.
+    fn prefix(self) -> &'static str {
+        match self {
+            Way::Clang => "",
+            Way::Nvcc => "nvcc::",
+        }
+    }
+
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Way::Clang => &["run", "--check"],
+            Way::Nvcc => &["run", "--nvcc", "--check"],
+        }
+    }
 }
 
 /// What is said about a program, in one order.
@@ -58,14 +86,14 @@ fn every_program_has_its_counterpart(root: &Path) -> Result<(), Failed> {
     if names.is_empty() { Err("there are no programs".into()) } else { Ok(()) }
 }
 
-fn check(path: &Path) -> Result<(), Failed> {
-    let expected = expected_findings(&fs::read_to_string(path)?)?;
+fn check(path: &Path, way: Way) -> Result<(), Failed> {
+    let expected = expected_findings(&fs::read_to_string(path)?, way)?;
     if expected.is_empty() != stem(path).ends_with("_fixed") {
         return Err("a program states its findings, a corrected one has none".into());
     }
     let file = path.file_name().unwrap_or_default();
     let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
-    command.current_dir(path.parent().unwrap_or(Path::new("."))).args(["run", "--check"]).arg(file);
+    command.current_dir(path.parent().unwrap_or(Path::new("."))).args(way.words()).arg(file);
     let output = command.output()?;
     let report = String::from_utf8_lossy(&output.stderr);
 
@@ -86,14 +114,14 @@ fn check(path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn expected_findings(source: &str) -> Result<Vec<Finding>, String> {
+fn expected_findings(source: &str, way: Way) -> Result<Vec<Finding>, String> {
+    const WORDS: [(&str, &str); 3] = [("// expect: ", "error"), ("// note: ", "note"), ("// nvcc: ", "error")];
+    let own = WORDS[2].0;
+    let has_own = way == Way::Nvcc && source.lines().any(|line| line.starts_with(own));
     let mut findings = Vec::new();
-    for line in source.lines() {
-        let (severity, rest) = match (line.strip_prefix("// expect: "), line.strip_prefix("// note: ")) {
-            (Some(rest), _) => ("error", rest),
-            (None, Some(rest)) => ("note", rest),
-            (None, None) => continue,
-        };
+    for line in source.lines().filter(|line| line.starts_with(own) == has_own) {
+        let stated = WORDS.iter().find_map(|(word, severity)| Some((*severity, line.strip_prefix(word)?)));
+        let Some((severity, rest)) = stated else { continue };
         let (code, places) = rest.split_once(' ').ok_or_else(|| format!("no place in `{line}`"))?;
         let mut lines = Vec::new();
         for place in places.split(", ") {

@@ -1,5 +1,6 @@
 //! Every file of `fixtures/grad/` is a test: its derivatives are the committed texts beside it, these are lowered to the
-//! same IR again, `cotangent check` proves them on the CPU, and what the fixture expects of them is true.
+//! same IR again, `cotangent check --nvcc` proves them on the CPU, both as Clang and as nvcc compile them, and what the
+//! fixture expects of them is true.
 //!
 //! `cargo xtask bless` writes the texts anew. Reverse mode must refuse the files of `fixtures/grad/refused/`, with the
 //! message beside them.
@@ -110,7 +111,7 @@ fn check(path: &Path) -> Result<(), Failed> {
             directives.expected.iter().try_for_each(|expected| expect(*expected, &printed))?;
         }
     }
-    prove(path, &directives, &[], &[])
+    prove(path, &directives, &["--nvcc"], &[])
 }
 
 /// The fixture's own text with its gradient after it, as programs have it that include the header which is printed.

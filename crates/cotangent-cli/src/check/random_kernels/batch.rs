@@ -210,6 +210,7 @@ fn build(
         space: Space::Kernel,
         variables: Vec::new(),
         derivatives: [(Variant::Forward, &derived.forward)].into_iter().chain(derived.gradients.variants()).collect(),
+        provided: None,
     });
     let texts = Texts { file, direct, functions: functions.collect() };
     let flags = ParseFlags::default();
