@@ -132,3 +132,44 @@ fn memory_that_a_launch_writes_is_not_read_through_the_read_only_cache() {
     let right = run_text(&READ_ONLY_CACHE.replace("SECOND", "b"), &["--check"]);
     assert!(right.status.success() && !said(&right).contains("X0209"), "{}", said(&right));
 }
+
+/// The adjoint of a device function's pointer in a thread's own memory, for which there are no atomics, in shared memory
+/// and in global memory. The two threads share the last two.
+const ADJOINTS_ANYWHERE: &str = "
+#include <cotangent/cotangent.hpp>
+__device__ double norm2(const double* a, int n) {
+  double s = 0;
+  for (int i = 0; i < n; i++) s += a[i] * a[i];
+  return s;
+}
+__global__ void k(double* own, double* of_block, double* of_all) {
+  __shared__ double shared[3];
+  double a[3] = {1, 2, 3}, da[3] = {};
+  if (threadIdx.x == 0) for (double& v : shared) v = 0;
+  __syncthreads();
+  auto g = cotangent::gradient(norm2, \"a\");
+  g.execute(a, 3, da);
+  g.execute(a, 3, shared);
+  g.execute(a, 3, of_all);
+  __syncthreads();
+  for (int i = 0; i < 3; i++) {
+    own[3 * threadIdx.x + i] = da[i];
+    if (threadIdx.x == 0) of_block[i] = shared[i];
+  }
+}
+int main() {
+  double* r;
+  cudaMallocManaged(&r, 12 * sizeof(double));
+  for (int i = 0; i < 12; i++) r[i] = 0;
+  k<<<1, 2>>>(r, r + 6, r + 9);
+  if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+  for (int i = 0; i < 6; i++) if (r[i] != 2.0 * (i % 3 + 1)) return 2;
+  for (int i = 6; i < 12; i++) if (r[i] != 4.0 * (i % 3 + 1)) return 3;
+}
+";
+
+#[test]
+fn adjoints_of_device_functions_may_be_in_any_memory() {
+    let output = run_text(ADJOINTS_ANYWHERE, &["--", "-Werror", "all-warnings"]);
+    assert!(output.status.success() && said(&output).is_empty(), "{:?}: {}", output.status, said(&output));
+}

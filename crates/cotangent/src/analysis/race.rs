@@ -15,7 +15,7 @@ use super::region::Frame;
 use super::root::{Root, Roots};
 use super::site::{Site, Sites, sites};
 use super::threads::{Threads, is_injective};
-use crate::ir::{FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, walk};
+use crate::ir::{FunctionId, LocalId, Module, Place, Scope, Space, Stmt, StmtKind, Storage, walk};
 
 /// An adjoint parameter of a derivative, and whose adjoint it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +26,8 @@ pub struct AdjointParam {
     pub primal: LocalId,
     /// Whether other threads may hold the same pointer.
     pub is_shared: bool,
+    /// Whether it, or what lies behind it, may be the thread's own memory as well: the caller is not known.
+    pub is_anywhere: bool,
     /// Whether kernels of other streams may add to it at the same time.
     pub is_contended: bool,
 }
@@ -36,7 +38,7 @@ pub enum Addition {
     /// No other thread adds there at the same time.
     Plain,
     /// Another thread may.
-    Atomic(Sharing),
+    Atomic(Sharing, Scope),
 }
 
 /// Why an addition is atomic.
@@ -90,15 +92,24 @@ pub fn additions(module: &Module, id: FunctionId, adjoints: &[AdjointParam]) -> 
         let is_own = || !given_away.contains(&Root::Unknown) && is_stored_there(&values, site, &sites, &given_away);
         if function.space == Space::Host || site.roots.iter().all(is_kept) || is_own() {
             Addition::Plain
-        } else if site.roots.contains(&Root::Unknown) {
-            Addition::Atomic(Sharing::UnknownMemory)
-        } else if site.roots.iter().any(|root| is_contended(*root, adjoints)) {
-            Addition::Atomic(Sharing::OtherStreams)
         } else {
-            Addition::Atomic(Sharing::SomeThreads)
+            let is_own_too = site.roots.iter().any(|root| may_be_own(*root, adjoints));
+            let scope = if is_own_too { Scope::Anywhere } else { Scope::Device };
+            Addition::Atomic(sharing(site, adjoints), scope)
         }
     };
     sites.additions.iter().map(addition).collect()
+}
+
+/// Why an addition is not known to be the only one.
+fn sharing(site: &Site<'_>, adjoints: &[AdjointParam]) -> Sharing {
+    if site.roots.contains(&Root::Unknown) {
+        Sharing::UnknownMemory
+    } else if site.roots.iter().any(|root| is_contended(*root, adjoints)) {
+        Sharing::OtherStreams
+    } else {
+        Sharing::SomeThreads
+    }
 }
 
 /// The plain stores of a kernel that all threads of a block make to one element, and the places: a race of the primal if
@@ -216,6 +227,18 @@ fn is_private(root: Root, adjoints: &[AdjointParam]) -> bool {
         Root::Private(_) => true,
         Root::Param(param) => adjoints.iter().any(|adjoint| adjoint.adjoint == param && !adjoint.is_shared),
         Root::Behind(_) | Root::Shared(_) | Root::Global(_) | Root::Unknown => false,
+    }
+}
+
+/// Whether memory that threads may share may be the thread's own instead.
+fn may_be_own(root: Root, adjoints: &[AdjointParam]) -> bool {
+    match root {
+        Root::Param(param) | Root::Behind(param) => {
+            adjoints.iter().any(|adjoint| adjoint.adjoint == param && adjoint.is_anywhere)
+        }
+        Root::Unknown => adjoints.iter().any(|adjoint| adjoint.is_anywhere),
+        Root::Private(_) => true,
+        Root::Shared(_) | Root::Global(_) => false,
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn decide(module: &Module) -> String {
     let named = |name: &str| function.locals.ids().find(|local| function.local_name(*local) == name);
     let adjoint = |param: LocalId| {
         let primal = named(function.local_name(param).strip_prefix("d_")?).unwrap_or(LocalId(0));
-        Some(AdjointParam { adjoint: param, primal, is_shared: true, is_contended: false })
+        Some(AdjointParam { adjoint: param, primal, is_shared: true, is_anywhere: false, is_contended: false })
     };
     let adjoints: Vec<_> = function.locals.ids().filter_map(adjoint).collect();
     let letter = |addition: &Addition| if *addition == Addition::Plain { 'p' } else { 'a' };

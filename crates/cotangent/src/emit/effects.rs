@@ -14,7 +14,7 @@ use crate::ir::{
     AtomicOp, BarrierKind, CollectiveOp, Expr, ExprKind, FunctionId, Launch, OpaqueArg, Place, PlaceKind,
     Scope as AtomicScope, StmtKind,
 };
-use crate::rules::{CHECK_BLOCK, returns_pointer_to, returns_value_of};
+use crate::rules::{ADD_ANYWHERE, CHECK_BLOCK, returns_pointer_to, returns_value_of};
 
 /// A call that a statement makes, and where its result goes.
 pub(super) struct Effect<'a> {
@@ -111,15 +111,16 @@ fn atomic(
         AtomicOp::Decrement => "atomicDec",
         AtomicOp::CompareAndSwap => "atomicCAS",
     };
-    let suffix = match range {
-        AtomicScope::Device => "",
-        AtomicScope::Block => "_block",
-        AtomicScope::System => "_system",
+    let name = match range {
+        AtomicScope::Device => name.to_owned(),
+        AtomicScope::Block => format!("{name}_block"),
+        AtomicScope::System => format!("{name}_system"),
+        AtomicScope::Anywhere => format!("cotangent::{ADD_ANYWHERE}"),
     };
     let mut arguments = vec![atomic_address(scope, target).text];
     arguments.extend(compare.map(|compare| exact(scope, compare).text));
     arguments.push(exact(scope, value).text);
-    format!("{name}{suffix}({})", comma_separated(&arguments))
+    format!("{name}({})", comma_separated(&arguments))
 }
 
 fn collective(scope: &Scope<'_>, op: CollectiveOp, mask: Option<&Expr>, args: &[Expr]) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::index::IdVec;
 use crate::ir::{
-    BarrierKind, Builtin, Expr, ExprKind, FloatKind, Function, FunctionId, Module, Stmt, StmtKind, Type, walk,
+    BarrierKind, Builtin, Expr, ExprKind, FloatKind, Function, FunctionId, Module, Scope, Stmt, StmtKind, Type, walk,
 };
 
 /// What one function, and all that it calls, does.
@@ -66,6 +66,9 @@ pub(super) fn headers(module: &Module) -> BTreeSet<&'static str> {
         walk::each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Opaque { callee, .. } = &stmt.kind {
                 found.extend(CALLEE_HEADERS.iter().filter(|(name, _)| **callee == **name).map(|(_, header)| header));
+            }
+            if matches!(&stmt.kind, StmtKind::Atomic { scope: Scope::Anywhere, .. }) {
+                found.insert("<cotangent/add.hpp>");
             }
             if matches!(&stmt.kind, StmtKind::Launch(launch) if launch.is_checked) {
                 found.insert("<cotangent/runtime.hpp>");

@@ -121,7 +121,7 @@ pub enum StmtKind {
     ///
     /// # Valid when
     /// In device code; the place is a scalar of 32 or 64 bits, `value` has its type, and so has `compare`, which only
-    /// `CompareAndSwap` has.
+    /// `CompareAndSwap` has. With the scope `Anywhere` it is an `Add` without a result.
     /// # Adjoint
     /// `Add` and `Subtract` without a result: the value's adjoint is read from the place's.
     Atomic { op: AtomicOp, scope: Scope, place: Place, value: Expr, compare: Option<Expr>, into: Option<Place> },
@@ -300,6 +300,9 @@ pub enum Scope {
     Block,
     /// The `_system` form.
     System,
+    /// As `Device` in memory that threads share; in the thread's own, which a GPU has no atomics for, a plain addition:
+    /// `cotangent::add_anywhere`.
+    Anywhere,
 }
 
 /// Exchanges within a warp.

@@ -75,8 +75,14 @@ const COLLECTIVES: &[(&str, CollectiveOp)] = &[
     ("__activemask", CollectiveOp::ActiveMask),
 ];
 
+/// The addition of `cotangent/add.hpp`, which is right in any memory.
+pub const ADD_ANYWHERE: &str = "add_anywhere";
+
 /// The statement that a device function is, if it is one.
 pub fn intrinsic(name: &str) -> Option<Intrinsic> {
+    if name == ADD_ANYWHERE {
+        return Some(Intrinsic::Atomic(AtomicOp::Add, Scope::Anywhere));
+    }
     if let Some((_, kind)) = BARRIERS.iter().find(|(known, _)| *known == name) {
         return Some(Intrinsic::Barrier(*kind));
     }
@@ -98,7 +104,10 @@ pub fn intrinsic_spelling(intrinsic: Intrinsic) -> String {
     match intrinsic {
         Intrinsic::Barrier(kind) => name(BARRIERS, &kind).to_owned(),
         Intrinsic::Collective(op) => name(COLLECTIVES, &op).to_owned(),
-        Intrinsic::Atomic(op, scope) => format!("{}{}", name(ATOMICS, &op), name(SCOPES, &scope)),
+        Intrinsic::Atomic(_, Scope::Anywhere) => ADD_ANYWHERE.to_owned(),
+        Intrinsic::Atomic(op, scope @ (Scope::Device | Scope::Block | Scope::System)) => {
+            format!("{}{}", name(ATOMICS, &op), name(SCOPES, &scope))
+        }
     }
 }
 
@@ -112,7 +121,7 @@ mod tests {
         let collectives = COLLECTIVES.iter().map(|(name, _)| (*name).to_owned());
         let atomics =
             ATOMICS.iter().flat_map(|(name, _)| SCOPES.iter().map(move |(suffix, _)| format!("{name}{suffix}")));
-        for name in barriers.chain(collectives).chain(atomics) {
+        for name in barriers.chain(collectives).chain(atomics).chain([ADD_ANYWHERE.to_owned()]) {
             assert_eq!(intrinsic(&name).map(intrinsic_spelling), Some(name));
         }
         assert_eq!(intrinsic("atomicAddX"), None);

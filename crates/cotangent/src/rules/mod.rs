@@ -11,7 +11,7 @@ mod unsupported;
 mod warp;
 
 pub use half::{HalfCall, half_call};
-pub use intrinsics::{Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
+pub use intrinsics::{ADD_ANYWHERE, Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
 pub use math::{
     Formula, Parameter, Partial, Rule, derivative, has_pole, helper, is_math, math_functions, single_and_double,
 };

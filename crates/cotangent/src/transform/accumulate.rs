@@ -1,5 +1,5 @@
 //! Decides what each `Accumulate` of a derivative becomes: `+=` where no other thread adds at the same time, else
-//! `atomicAdd` with a note that says why.
+//! `atomicAdd` with a note that says why, or `cotangent::add_anywhere` where the memory may be the thread's own as well.
 //!
 //! The proofs are in `analysis::race`.
 
@@ -28,7 +28,11 @@ pub fn accumulate_atomically(module: &mut Module, function: FunctionId) {
     walk::each_stmt(&known.body, &mut |stmt| {
         if let StmtKind::Accumulate { place, .. } = &stmt.kind {
             let is_own = variable(place).is_some_and(|local| known.locals[local].storage == Storage::Private);
-            additions.push(if is_own { Addition::Plain } else { Addition::Atomic(Sharing::UnknownMemory) });
+            additions.push(if is_own {
+                Addition::Plain
+            } else {
+                Addition::Atomic(Sharing::UnknownMemory, Scope::Device)
+            });
         }
     });
     write(module, function, &[], additions);
@@ -74,7 +78,7 @@ impl Ctx<'_> {
 
     /// Why an addition is atomic, in the words of the primal program.
     fn note(&self, place: &Place, addition: Addition) -> Option<Name> {
-        let Addition::Atomic(sharing) = addition else { return None };
+        let Addition::Atomic(sharing, _) = addition else { return None };
         let element = self.spelling(place);
         Some(match (sharing, element) {
             (Sharing::UnknownMemory, _) => "other threads may add here too".into(),
@@ -138,8 +142,8 @@ fn added(place: Place, value: Expr, addition: Addition) -> StmtKind {
             let sum = Expr::binary(BinaryOp::Add, Expr::load(place.clone()), value);
             StmtKind::Assign { place, value: sum }
         }
-        Addition::Atomic(_) => {
-            StmtKind::Atomic { op: AtomicOp::Add, scope: Scope::Device, place, value, compare: None, into: None }
+        Addition::Atomic(_, scope) => {
+            StmtKind::Atomic { op: AtomicOp::Add, scope, place, value, compare: None, into: None }
         }
     }
 }
@@ -165,8 +169,8 @@ mod tests {
         .expect("the text is well-formed");
         let [x, y, d_x, d_y] = [0, 1, 2, 3].map(LocalId);
         let adjoints = [
-            AdjointParam { adjoint: d_x, primal: x, is_shared: true, is_contended: false },
-            AdjointParam { adjoint: d_y, primal: y, is_shared: false, is_contended: false },
+            AdjointParam { adjoint: d_x, primal: x, is_shared: true, is_anywhere: false, is_contended: false },
+            AdjointParam { adjoint: d_y, primal: y, is_shared: false, is_anywhere: false, is_contended: false },
         ];
         accumulate(&mut module, FunctionId(0), &adjoints);
         assert_eq!(validate(&module), Ok(()));
@@ -184,6 +188,39 @@ mod tests {
         let notes: Vec<_> = module.functions[FunctionId(0)].body.iter().map(|stmt| stmt.note.as_deref()).collect();
         let (shared, run) = ("threads may share x[k]", "threads may share an element of x");
         assert_eq!(notes, [None, None, None, Some(shared), None, Some(run)]);
+    }
+
+    #[test]
+    fn memory_of_an_unknown_caller_may_be_the_threads_own() {
+        let mut module = text::parse(
+            "device f(x: const float*, y: const float*, d_x: float*, d_y: float*, first: bool) {
+               d_x[1] += 1.0f;
+               d_y[1] += 2.0f;
+               let d_p: float* = (first ? d_x : d_y);
+               d_p[2] += 3.0f;
+               let shared s: float[4];
+               s[1] += 4.0f;
+             }",
+        )
+        .expect("the text is well-formed");
+        let [x, y, d_x, d_y] = [0, 1, 2, 3].map(LocalId);
+        let adjoints = [
+            AdjointParam { adjoint: d_x, primal: x, is_shared: true, is_anywhere: true, is_contended: false },
+            AdjointParam { adjoint: d_y, primal: y, is_shared: true, is_anywhere: false, is_contended: false },
+        ];
+        accumulate(&mut module, FunctionId(0), &adjoints);
+        assert_eq!(validate(&module), Ok(()));
+        expect![[r#"
+            device f(x: const float*, y: const float*, d_x: float*, d_y: float*, first: bool) {
+              atomic anywhere add(d_x[1], 1.0f);
+              atomic add(d_y[1], 2.0f);
+              let d_p: float* = (first ? d_x : d_y);
+              atomic anywhere add(d_p[2], 3.0f);
+              let shared s: float[4];
+              atomic add(s[1], 4.0f);
+            }
+        "#]]
+        .assert_eq(&text::print(&module));
     }
 
     #[test]

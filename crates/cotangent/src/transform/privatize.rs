@@ -44,6 +44,7 @@ struct Ctx<'f> {
 struct Sum {
     place: Place,
     local: LocalId,
+    scope: Scope,
     note: Option<Name>,
 }
 
@@ -63,11 +64,11 @@ impl Ctx<'_> {
                 block.push(Stmt::new(StmtKind::Declare { local: sum.local, init: Some(zero(&sum.place)) }));
             }
             block.push(stmt);
-            for Sum { place, local, note } in sums {
+            for Sum { place, local, scope, note } in sums {
                 let sum = Expr::load(Place::local(local, place.ty.at_least_single()));
                 let cond = Expr::binary(BinaryOp::NotEqual, sum.clone(), zero(&place));
                 let value = in_type(sum, &place.ty);
-                let (op, scope) = (AtomicOp::Add, Scope::Device);
+                let op = AtomicOp::Add;
                 let add = Stmt::new(StmtKind::Atomic { op, scope, place, value, compare: None, into: None });
                 let then_block = vec![Stmt { note, ..add }];
                 block.push(Stmt::new(StmtKind::If { cond, then_block, else_block: Vec::new() }));
@@ -87,14 +88,14 @@ impl Ctx<'_> {
         let mut last_note = None;
         let _ = walk::visit_block_mut(std::slice::from_mut(stmt), &mut |node| {
             if let NodeMut::Stmt(inner) = node
-                && let StmtKind::Atomic { op: AtomicOp::Add, scope: Scope::Device, place, value, into: None, .. } =
-                    &inner.kind
+                && let StmtKind::Atomic { op: AtomicOp::Add, scope, place, value, into: None, .. } = &inner.kind
+                && [Scope::Device, Scope::Anywhere].contains(scope)
             {
                 let roots = self.roots.place(place);
                 let is_apart = !roots.contains(&Root::Unknown) && roots.is_disjoint(&looked_at);
                 last_note = inner.note.take().or(last_note.take());
                 if matches!(place.ty, Type::Float(_)) && is_apart && self.is_fixed(place, &inside) {
-                    let local = self.sum(place, &mut sums, last_note.clone());
+                    let local = self.sum(place, *scope, &mut sums, last_note.clone());
                     let total = Place::local(local, place.ty.at_least_single());
                     let value = in_type(value.clone(), &total.ty);
                     let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), value);
@@ -180,7 +181,7 @@ impl Ctx<'_> {
     }
 
     /// The variable that sums what is added to a place.
-    fn sum(&mut self, place: &Place, sums: &mut Vec<Sum>, note: Option<Name>) -> LocalId {
+    fn sum(&mut self, place: &Place, scope: Scope, sums: &mut Vec<Sum>, note: Option<Name>) -> LocalId {
         let place = without_spans(place);
         if let Some(sum) = sums.iter().find(|sum| sum.place == place) {
             return sum.local;
@@ -194,7 +195,7 @@ impl Ctx<'_> {
         let local =
             Local { name, ty: place.ty.at_least_single(), storage: Storage::Private, align: None, span: Span::NONE };
         let local = self.locals.push(local);
-        sums.push(Sum { place, local, note });
+        sums.push(Sum { place, local, scope, note });
         local
     }
 }

@@ -128,7 +128,8 @@ pub(super) const GLOBAL_STORAGES: Words<GlobalStorage> = &[
 pub(super) const STORAGES: Words<Storage> = &[(Storage::Shared, "shared"), (Storage::DynamicShared, "dynamic")];
 
 /// What stands before the operation of an atomic that is not of device scope.
-pub(super) const SCOPES: Words<Scope> = &[(Scope::Block, "block"), (Scope::System, "system")];
+pub(super) const SCOPES: Words<Scope> =
+    &[(Scope::Block, "block"), (Scope::System, "system"), (Scope::Anywhere, "anywhere")];
 
 /// Kinds of barriers.
 pub(super) const BARRIERS: Words<BarrierKind> = &[

@@ -42,8 +42,8 @@ impl<'m> Checker<'m> {
             StmtKind::Continue => self.require(self.loops > 0, "no loop is continued"),
             StmtKind::Return(value) => self.return_stmt(value.as_ref()),
             StmtKind::Barrier { kind, argument, into } => self.barrier(*kind, argument.as_ref(), into.as_ref()),
-            StmtKind::Atomic { op, scope: _, place, value, compare, into } => {
-                self.atomic(*op, place, value, compare.as_ref(), into.as_ref());
+            StmtKind::Atomic { op, scope, place, value, compare, into } => {
+                self.atomic((*op, *scope), place, value, compare.as_ref(), into.as_ref());
             }
             StmtKind::Collective { op, mask, args, into } => {
                 self.collective(*op, mask.as_ref(), args, into.as_ref());

@@ -1,7 +1,7 @@
 //! Checks statements about several threads: barriers, atomics, collectives, launches.
 
 use super::Checker;
-use crate::ir::{AtomicOp, BarrierKind, CollectiveOp, Expr, FloatKind, Launch, Place, Space, Type};
+use crate::ir::{AtomicOp, BarrierKind, CollectiveOp, Expr, FloatKind, Launch, Place, Scope, Space, Type};
 
 impl Checker<'_> {
     pub(super) fn barrier(&mut self, kind: BarrierKind, argument: Option<&Expr>, into: Option<&Place>) {
@@ -30,7 +30,7 @@ impl Checker<'_> {
 
     pub(super) fn atomic(
         &mut self,
-        op: AtomicOp,
+        (op, scope): (AtomicOp, Scope),
         place: &Place,
         value: &Expr,
         compare: Option<&Expr>,
@@ -46,6 +46,9 @@ impl Checker<'_> {
         };
         self.require(is_able, "an atomic on what is no scalar of 32 or 64 bits");
         self.value_of_type("the value", value, &place.ty);
+        let is_anywhere = scope == Scope::Anywhere;
+        let is_plain_sum = op == AtomicOp::Add && into.is_none();
+        self.require(!is_anywhere || is_plain_sum, "an atomic anywhere that is no addition without a result");
         let is_compare = op == AtomicOp::CompareAndSwap;
         self.require(compare.is_some() == is_compare, "a value to compare with belongs to compare-and-swap alone");
         compare.iter().for_each(|compare| self.value_of_type("the value to compare with", compare, &place.ty));

@@ -1,9 +1,11 @@
 //! Calls that stay calls: the reverse sweep calls the function's pullback.
 
+use std::collections::BTreeSet;
+
 use super::super::locals::{declare, in_type};
 use super::function::{Ctx, Pair};
 use super::{Pattern, Sharing};
-use crate::analysis::{self, carries_floats};
+use crate::analysis::{self, Base, Object, carries_floats};
 use crate::diagnostic::{Diagnostic, UNKNOWN_POINTER};
 use crate::ir::{Block, Expr, ExprKind, FunctionId, Place, Stmt, StmtKind, Type};
 use crate::source::Span;
@@ -29,12 +31,12 @@ impl Ctx<'_> {
         for (arg, sharing) in args.iter().zip(&pattern) {
             match sharing {
                 Sharing::Constant => {}
-                Sharing::Private | Sharing::Shared if arg.ty.is_pointer() => {
+                Sharing::Private | Sharing::Shared | Sharing::Anywhere if arg.ty.is_pointer() => {
                     let Some(pointer) = self.shadow_pointer(arg) else { return pair };
                     let ty = Type::pointer(pointer.ty.pointee().cloned().unwrap_or(Type::Void));
                     call_args.push(as_pointer(pointer, ty));
                 }
-                Sharing::Private | Sharing::Shared => {
+                Sharing::Private | Sharing::Shared | Sharing::Anywhere => {
                     let ty = self.shadows.widening.private(&arg.ty);
                     call_args.push(self.argument_adjoint(arg, &ty, out, &mut after));
                 }
@@ -86,7 +88,7 @@ impl Ctx<'_> {
             return match (is_active, leads_on) {
                 (false, false) => Sharing::Constant,
                 (true, false) => Sharing::Private,
-                (_, true) => Sharing::Shared,
+                (_, true) => self.threads_of(&self.objects.reachable(arg)),
             };
         }
         let targets = self.objects.targets(arg);
@@ -98,7 +100,13 @@ impl Ctx<'_> {
             return Sharing::Constant;
         }
         let private = targets.iter().filter(|object| self.is_private(object)).count();
-        if private == 0 { Sharing::Shared } else { Sharing::Private }
+        if private == 0 { self.threads_of(&targets) } else { Sharing::Private }
+    }
+
+    /// How objects that are not the thread's own for certain are reached.
+    fn threads_of(&self, objects: &BTreeSet<Object>) -> Sharing {
+        let is_anywhere = |object: &Object| matches!(object.base, Base::Local(local) if self.anywhere.contains(&local));
+        if objects.iter().any(is_anywhere) { Sharing::Anywhere } else { Sharing::Shared }
     }
 
     /// A pointer to where the pullback adds the adjoint of an argument that is passed by value.

@@ -56,6 +56,8 @@ pub(super) struct Ctx<'a> {
     pub(super) limit: Option<super::record::Limit>,
     /// Parameters by value whose adjoints other threads add to as well.
     pub(super) shared_values: BTreeSet<LocalId>,
+    /// Parameters whose adjoints, or what lies behind them, may be the thread's own memory or memory of all threads.
+    pub(super) anywhere: BTreeSet<LocalId>,
     /// Arrays whose adjoints several streams may add to at the same time.
     pub(super) contended: BTreeSet<Object>,
     /// While an iteration is sliced, the shared arrays that what follows in it writes.

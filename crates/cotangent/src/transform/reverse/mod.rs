@@ -177,6 +177,8 @@ pub(super) enum Sharing {
     Private,
     /// By several threads at once.
     Shared,
+    /// By several threads at once, or by one in its own memory: nobody knows the caller of the derivative.
+    Anywhere,
 }
 
 /// The derivatives of one function.

@@ -188,7 +188,7 @@ impl Ctx<'_> {
                 self.report(atomic_on_variable(adjoint, arg));
                 self.zero(&ty)
             }
-            (Sharing::Private | Sharing::Shared, _) => match self.shadow_pointer(arg) {
+            (Sharing::Private | Sharing::Shared | Sharing::Anywhere, _) => match self.shadow_pointer(arg) {
                 Some(pointer) => as_pointer(pointer, ty),
                 None => self.zero(&ty),
             },
@@ -224,11 +224,11 @@ impl Ctx<'_> {
                 Expr::address_of(adjoint)
             }
             // A record of pointers: its shadow holds those to adjoints.
-            (Sharing::Shared, ExprKind::Load(place)) => match self.shadow(place) {
+            (Sharing::Shared | Sharing::Anywhere, ExprKind::Load(place)) => match self.shadow(place) {
                 Some(shadow) => Expr::address_of(shadow),
                 None => self.zero(&adjoint_type(&arg.ty)),
             },
-            (Sharing::Shared, _) => {
+            (Sharing::Shared | Sharing::Anywhere, _) => {
                 let message = "a record of pointers that is no variable has no adjoint to hand on";
                 self.report(Diagnostic::new(RULE_CONFLICT, arg.span, message, "passed here").help("use a variable"));
                 self.zero(&adjoint_type(&arg.ty))

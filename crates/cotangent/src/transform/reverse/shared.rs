@@ -46,7 +46,7 @@ impl Ctx<'_> {
         shared
             .filter_map(|primal| match self.shadows.local(primal)?.kind {
                 PlaceKind::Local(adjoint) => {
-                    Some(AdjointParam { adjoint, primal, is_shared: true, is_contended: false })
+                    Some(AdjointParam { adjoint, primal, is_shared: true, is_anywhere: false, is_contended: false })
                 }
                 PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
             })

@@ -96,6 +96,7 @@ pub(super) fn write(
         originals: HashMap::new(),
         rolled_back: BTreeSet::new(),
         limit: None,
+        anywhere: BTreeSet::new(),
         contended: BTreeSet::new(),
     };
     if ctx.is_host() {
@@ -231,18 +232,25 @@ impl Ctx<'_> {
                 other => Type::pointer(self.shadows.widening.in_memory(other)),
             };
             let adjoint = self.add_param(&shadow_name(&variable.name), ty.clone());
-            let is_shared = match kind {
-                Kind::Gradient { .. } | Kind::Split { .. } => self.is_kernel || variable.ty.is_pointer(),
+            let (is_shared, is_anywhere) = match kind {
+                Kind::Gradient { .. } | Kind::Split { .. } => {
+                    (self.is_kernel || variable.ty.is_pointer(), self.primal.space == Space::Device)
+                }
                 Kind::Pullback(pattern) => {
                     let position = self.primal.params.iter().position(|known| known == param);
-                    position.is_some_and(|position| pattern.sharing[position] == Sharing::Shared)
+                    match position.map_or(Sharing::Constant, |position| pattern.sharing[position]) {
+                        Sharing::Constant | Sharing::Private => (false, false),
+                        Sharing::Shared => (true, false),
+                        Sharing::Anywhere => (true, true),
+                    }
                 }
             };
+            self.anywhere.extend(is_anywhere.then_some(*param));
             let is_contended = match kind {
                 Kind::Split { contended, .. } => contended.contains(param),
                 Kind::Gradient { .. } | Kind::Pullback(_) => false,
             };
-            adjoints.push(AdjointParam { adjoint, primal: *param, is_shared, is_contended });
+            adjoints.push(AdjointParam { adjoint, primal: *param, is_shared, is_anywhere, is_contended });
             let adjoint_place = Place::local(adjoint, ty.clone());
             if variable.ty.is_pointer() {
                 self.twins.insert(adjoint, *param);
@@ -431,12 +439,14 @@ pub(super) fn name_of(module: &Module, primal: &Function, kind: &Kind, named: &[
             "reverse"
         }
         Kind::Pullback(pattern) => {
-            let params = primal.params.iter().zip(&pattern.sharing);
-            let shared = params.filter(|(_, sharing)| **sharing == Sharing::Shared);
-            let shared: Vec<String> = shared.map(|(param, _)| label(module, primal, *param)).collect();
-            if !shared.is_empty() {
-                positions.push("shared".to_owned());
-                positions.extend(shared);
+            for (wanted, word) in [(Sharing::Shared, "shared"), (Sharing::Anywhere, "anywhere")] {
+                let params = primal.params.iter().zip(&pattern.sharing);
+                let found = params.filter(|(_, sharing)| **sharing == wanted);
+                let found: Vec<String> = found.map(|(param, _)| label(module, primal, *param)).collect();
+                if !found.is_empty() {
+                    positions.push(word.to_owned());
+                    positions.extend(found);
+                }
             }
             "pullback"
         }
