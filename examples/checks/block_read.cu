@@ -14,6 +14,7 @@ int main() {
   float *values, *result;
   cudaMalloc(&values, 128 * sizeof(float));
   cudaMalloc(&result, 128 * sizeof(float));
+  cudaMemset(values, 0, 128 * sizeof(float));
   smooth<<<4, 32>>>(values, result, 128);
   std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
   cudaFree(values);

@@ -142,7 +142,10 @@ fn reported_findings(report: &str, file: &str) -> Vec<Finding> {
         if let Some((severity, code)) = line.split_once("]: ").and_then(|(head, _)| head.split_once('[')) {
             findings.push(Finding { severity: severity.to_owned(), code: code.to_owned(), lines: Vec::new() });
         }
-        let place = line.strip_prefix("  --> ").and_then(|place| place.strip_prefix(file)?.strip_prefix(':'));
+        // nvcc names files by their whole path.
+        let place = line.strip_prefix("  --> ").and_then(|place| place.split_once(':'));
+        let is_own = |path: &str| Path::new(path).file_name().is_some_and(|name| name == file);
+        let place = place.filter(|(path, _)| is_own(path)).map(|(_, place)| place);
         let number = place.and_then(|place| place.split([':', ' ']).next()?.parse().ok());
         if let (Some(finding), Some(number)) = (findings.last_mut(), number) {
             finding.lines.push(number);
