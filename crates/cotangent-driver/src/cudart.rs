@@ -68,11 +68,37 @@ pub fn link(
     output: &Path,
     colour: bool,
 ) -> Result<Linked, Failure> {
-    let mut words: Vec<OsString> = ["nvcc", "-cudart", "shared", "--generate-line-info"].map(OsString::from).to_vec();
-    words.extend([OsString::from("-L"), folder.into()]);
+    let mut words: Vec<OsString> = ["-cudart", "shared", "-L"].map(OsString::from).to_vec();
+    words.push(folder.into());
+    link_with(environment, words, &ARCHITECTURE, file, flags, output, colour)
+}
+
+/// The same against NVIDIA's own runtime, for the GPUs of this machine.
+pub fn link_for_gpu(
+    environment: &Environment,
+    file: &Path,
+    flags: &[String],
+    output: &Path,
+    colour: bool,
+) -> Result<Linked, Failure> {
+    link_with(environment, Vec::new(), &["-arch=native"], file, flags, output, colour)
+}
+
+/// `runtime` are the words that choose the runtime, `architecture` those for a user who names none.
+fn link_with(
+    environment: &Environment,
+    runtime: Vec<OsString>,
+    architecture: &[&str],
+    file: &Path,
+    flags: &[String],
+    output: &Path,
+    colour: bool,
+) -> Result<Linked, Failure> {
+    let mut words: Vec<OsString> = ["nvcc", "--generate-line-info"].map(OsString::from).to_vec();
+    words.extend(runtime);
     let names_architecture = |flag: &String| NAMES_ARCHITECTURE.iter().any(|name| flag.starts_with(name));
     if !flags.iter().any(names_architecture) {
-        words.extend(ARCHITECTURE.map(OsString::from));
+        words.extend(architecture.iter().map(OsString::from));
     }
     words.extend(flags.iter().map(OsString::from));
     words.extend([file.into(), OsString::from("-o"), output.into()]);

@@ -23,5 +23,5 @@ pub mod tools;
 
 pub use environment::Environment;
 pub use error::{Blame, DriverError};
-pub use process::ends_with_us;
+pub use process::{ends_with_us, run_within, turn};
 pub use tools::Tools;
