@@ -2,9 +2,12 @@
 //! program's. Both are cut off before anything is interpreted, so that neither can be taken for the other.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::check::by_nvcc::Target;
 
 /// CUDA C++ in, CUDA C++ out, and it runs on a CPU.
 ///
@@ -61,6 +64,16 @@ pub(crate) enum Task {
     /// No GPU is needed. The exit code is the program's own; a program that a signal ends gives 128 plus the signal's
     /// number. With --check it is 1 if the program succeeded and something was found.
     Run(Run),
+    /// Try the whole tool on this machine: with nvcc, and with --gpu on the GPU
+    ///
+    /// The command carries over three hundred small programs: kernels, device functions and host functions, and examples.
+    /// Each is differentiated, compiled with your nvcc, run, and compared with the CPU's numbers, which are themselves
+    /// compared with finite differences. With --gpu they run on your GPU, linked against NVIDIA's own runtime; without it
+    /// nvcc's PTX is executed on the CPU, so that it can be tried anywhere.
+    ///
+    /// What came of it is written to one file of plain text: the versions of everything, one line a program, and for those
+    /// that do not agree all that was said. If something is wrong, that file is what to send.
+    Selftest(Selftest),
     /// Print the folder of something that Cotangent brings
     Where {
         /// What is looked for
@@ -235,12 +248,27 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) nvcc: bool,
 
+    /// Also compile the derivatives with nvcc, run them on the GPU of this machine, and compare
+    #[arg(long, conflicts_with = "nvcc")]
+    pub(crate) gpu: bool,
+
     /// Which derivatives are checked
     #[arg(long, value_enum, default_value_t = Checked::Both)]
     pub(crate) mode: Checked,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+impl Check {
+    /// Where what nvcc made is to run, if anywhere.
+    pub(crate) fn target(&self) -> Option<Target> {
+        match (self.gpu, self.nvcc) {
+            (true, _) => Some(Target::Gpu),
+            (false, true) => Some(Target::Cpu),
+            (false, false) => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -291,6 +319,10 @@ pub(crate) struct Run {
     #[arg(long, conflicts_with_all = ["printed", "cuda_path"])]
     pub(crate) nvcc: bool,
 
+    /// Run what nvcc makes of the program on the GPU of this machine
+    #[arg(long, conflicts_with_all = ["printed", "cuda_path", "nvcc", "check", "seed", "threads"])]
+    pub(crate) gpu: bool,
+
     /// Permute the order of blocks and threads; 0 is the natural order
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -305,6 +337,59 @@ pub(crate) struct Run {
     /// Words for the program: all up to `--` or the end
     #[arg(long, value_name = "WORD", num_args = 0.., allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
+}
+
+/// `cotangent selftest`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cotangent selftest --gpu                  all programs, on the GPU
+  cotangent selftest --gpu shared atomic    those with either word in their name
+  cotangent selftest --gpu --arch sm_90     for an architecture that you name
+  cotangent selftest example_               the examples, without a GPU
+
+Exit codes:
+  0  all programs agree with the CPU's numbers
+  1  some do not; the report says which, and why
+  2  the command line is at fault
+  3  the machine is: no GPU, no nvcc, no Clang
+
+CUDA_VISIBLE_DEVICES=1 chooses another GPU; the first is used.")]
+pub(crate) struct Selftest {
+    /// Only programs with one of these words in their name
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+
+    /// Run on the GPU of this machine
+    #[arg(long)]
+    pub(crate) gpu: bool,
+
+    /// The architecture to compile for, such as sm_90 [default: that of the GPU]
+    #[arg(long, value_name = "ARCH", requires = "gpu")]
+    pub(crate) arch: Option<String>,
+
+    /// Where the report is written
+    #[arg(long, value_name = "FILE", default_value = "cotangent-selftest.txt")]
+    pub(crate) report: PathBuf,
+
+    /// How many programs are built at a time; one at a time is on the GPU [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// List the programs, and try none
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// The .cu files of this folder instead of the programs that the command carries
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) programs: Option<PathBuf>,
+}
+
+impl Selftest {
+    /// How many programs are tried at a time.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, usize::from)
+    }
 }
 
 /// Calls nvcc or Clang on files that ask for gradients in their own text.
@@ -407,7 +492,12 @@ impl Arguments {
             let flags = flags.into_iter().skip(1).map(text).collect();
             match &mut arguments.task {
                 Task::Run(Run { reading, .. }) | Task::Check(Check { reading, .. }) => reading.flags = flags,
-                Task::Print(_) | Task::Grad(_) | Task::Cc(_) | Task::Where { .. } | Task::Doctor => {}
+                Task::Print(_)
+                | Task::Grad(_)
+                | Task::Cc(_)
+                | Task::Selftest(_)
+                | Task::Where { .. }
+                | Task::Doctor => {}
             }
         }
         Ok(arguments)

@@ -104,9 +104,10 @@ fn gpu(environment: &Environment) -> Finding {
     if gpus.is_empty() {
         return Finding::Absent("not needed; `cotangent run` uses the CPU".to_owned());
     }
-    let lines: Vec<String> = gpus
+    let mut lines: Vec<String> = gpus
         .iter()
         .map(|gpu| format!("{}, compute capability {}, driver {}", gpu.name, gpu.compute_capability, gpu.driver))
         .collect();
+    lines.push("try it: cotangent selftest --gpu".to_owned());
     Finding::Found(lines.join("\n"))
 }

@@ -12,6 +12,7 @@ mod print;
 mod programs;
 mod run;
 mod run_nvcc;
+mod selftest;
 mod terminal;
 mod text;
 mod whereabouts;
@@ -25,8 +26,11 @@ use check::random_kernels;
 /// A command that is not for users: from its words to its exit code.
 type Hidden = fn(&[OsString]) -> anyhow::Result<u8>;
 
-const HIDDEN: &[(&str, Hidden)] =
-    &[(random_kernels::NAME, random_kernels::random), (programs::NAME, programs::programs)];
+const HIDDEN: &[(&str, Hidden)] = &[
+    (random_kernels::NAME, random_kernels::random),
+    (programs::NAME, programs::programs),
+    (selftest::NAME, selftest::one),
+];
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
         Task::Check(options) => check::check(options, &terminal),
         Task::Cc(options) => cc::cc(options, &terminal),
         Task::Run(options) => run::run(options, &terminal),
+        Task::Selftest(options) => selftest::selftest(options, &terminal),
         Task::Where { what } => whereabouts::print(*what),
         Task::Doctor => Ok(doctor::doctor()),
     };

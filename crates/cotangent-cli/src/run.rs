@@ -18,7 +18,7 @@ use crate::run_nvcc;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
-    if options.nvcc {
+    if options.nvcc || options.gpu {
         return run_nvcc::run(options, terminal);
     }
     let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;

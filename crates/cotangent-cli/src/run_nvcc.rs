@@ -1,7 +1,9 @@
 //! `cotangent run --nvcc`: nvcc compiles and links the program, against a CUDA runtime that executes its PTX on the CPU.
-//! What runs is what would run on a GPU, but for the last step, ptxas.
+//! What runs is what would run on a GPU, but for the last step, ptxas. With `--gpu` it is linked against NVIDIA's own, and
+//! runs there.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -17,18 +19,43 @@ use crate::terminal::Terminal;
 
 pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
     let environment = Environment::of_process();
-    let library = library(&environment)?;
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
-    let program = folder.path().join("program");
-    let Linked { status, notes } = terminal.step(&format!("Compiling {} with nvcc", options.file.display()), || {
-        cudart::link(&environment, &library, &options.file, &options.reading.flags, &program, terminal.colour)
-    })?;
+    match ending(options, terminal, &environment, folder.path())? {
+        Some(status) => Ok(exit_code(status, options.check, terminal)),
+        None => Ok(exit::PROGRAM),
+    }
+}
+
+/// Compiles the program into a folder and runs it: how it ended, or none if nvcc does not compile it.
+pub(crate) fn ending(
+    options: &Run,
+    terminal: &Terminal,
+    environment: &Environment,
+    folder: &Path,
+) -> Result<Option<ExitStatus>> {
+    let library = (!options.gpu).then(|| library(environment)).transpose()?;
+    let program = folder.join("program");
+    let (file, flags) = (&options.file, &options.reading.flags);
+    let Linked { status, notes } =
+        terminal.step(&format!("Compiling {} with nvcc", file.display()), || match &library {
+            Some(library) => cudart::link(environment, library, file, flags, &program, terminal.colour),
+            None => cudart::link_for_gpu(environment, file, flags, &program, terminal.colour),
+        })?;
     terminal.rendered(&notes);
     if !status.success() {
-        return Ok(exit::PROGRAM);
+        return Ok(None);
     }
-    let status = execute(options, &library, &program)?;
-    Ok(exit_code(status, options.check, terminal))
+    execute(options, library.as_deref(), &program).map(Some)
+}
+
+/// Waits until no other program of this command's is on the GPU, and keeps others away until the result is dropped: each
+/// needs hundreds of megabytes there, and some machines let in one process at a time.
+pub(crate) fn turn_on_gpu() -> Result<File> {
+    let environment = Environment::of_process();
+    let cache = environment.cache()?;
+    std::fs::create_dir_all(cache).with_context(|| format!("cannot make {}", cache.display()))?;
+    let path = cache.join("gpu.lock");
+    cotangent_driver::turn(&path).with_context(|| format!("cannot lock {}", path.display()))
 }
 
 /// The folder of the CUDA runtime that is installed beside this command.
@@ -37,10 +64,17 @@ pub(crate) fn library(environment: &Environment) -> Result<PathBuf> {
     Ok(cudart::folder(environment, &this_command)?)
 }
 
-fn execute(options: &Run, library: &Path, program: &Path) -> Result<ExitStatus> {
+fn execute(options: &Run, library: Option<&Path>, program: &Path) -> Result<ExitStatus> {
     let mut command = Command::new(program);
+    command.args(&options.args);
     let configuration = Configuration { check: options.check, seed: options.seed, threads: options.threads };
-    configure(command.args(&options.args), library, &configuration);
+    let _turn = match library {
+        Some(library) => {
+            configure(&mut command, library, &configuration);
+            None
+        }
+        None => Some(turn_on_gpu()?),
+    };
     cotangent_driver::ends_with_us(&mut command).status().with_context(|| format!("cannot run {}", program.display()))
 }
 

@@ -1,4 +1,5 @@
-//! The checked program as nvcc compiles it: the user's own text unedited, derivatives as CUDA, the same harness.
+//! The checked program as nvcc compiles it: the user's own text unedited, derivatives as CUDA, the same harness. It runs
+//! on a GPU, or its PTX is executed on the CPU.
 
 use std::path::Path;
 
@@ -13,10 +14,26 @@ use crate::run_nvcc;
 /// Products and sums are not contracted, as on the CPU, so that numbers can be compared closely.
 const NO_CONTRACTION: &str = "-fmad=false";
 
+/// What the harness asks for: a GPU's free memory is not this process's alone.
+const ON_GPU: &str = "-DCOTANGENT_CHECK_ON_GPU";
+
+/// How long a program may take on a GPU, in seconds; none is meant to take one.
+const LONGEST_ON_GPU: &str = "60";
+
+/// Where the program runs that nvcc makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    Cpu,
+    Gpu,
+}
+
 /// Compiles the texts with nvcc, in the precision that they have. `words` are the user's flags.
-pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path) -> Result<Program> {
+pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path, target: Target) -> Result<Program> {
     let environment = Environment::of_process();
-    let library = run_nvcc::library(&environment)?;
+    let library = match target {
+        Target::Cpu => Some(run_nvcc::library(&environment)?),
+        Target::Gpu => None,
+    };
     let folder = folder.join("nvcc");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let own = std::fs::read_to_string(texts.file).with_context(|| format!("cannot read {}", texts.file.display()))?;
@@ -37,7 +54,13 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path) -> Resul
     flags.extend(path.parent().map(|parent| format!("-I{}", parent.display())));
     flags.extend(words.iter().cloned());
     let program = folder.join("program");
-    let linked = cudart::link(&environment, &library, &file, &flags, &program, false)?;
+    let linked = match &library {
+        Some(library) => cudart::link(&environment, library, &file, &flags, &program, false)?,
+        None => {
+            flags.push(ON_GPU.to_owned());
+            cudart::link_for_gpu(&environment, &file, &flags, &program, false)?
+        }
+    };
     if !linked.status.success() {
         let message = String::from("nvcc does not compile the derivative");
         return Err(DriverError::Rejected { message }.into());
@@ -47,6 +70,6 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path) -> Resul
         made: Made::ByNvcc(program, library),
         folder,
         precision: Precision::Native,
-        seconds: None,
+        seconds: (target == Target::Gpu).then_some(LONGEST_ON_GPU),
     })
 }

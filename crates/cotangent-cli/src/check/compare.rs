@@ -26,6 +26,11 @@ fn tolerance_of_nvcc(shortest: FloatKind) -> f64 {
     }
 }
 
+/// What lines are called that others look for.
+pub(crate) const ACCESSES: &str = "derivatives with races or accesses outside of arrays";
+pub(crate) const BY_NVCC: &str = "derivatives as nvcc compiled them against the CPU's";
+pub(crate) const ON_GPU: &str = "derivatives on the GPU against the CPU's";
+
 /// One line of the table.
 pub(crate) struct Row {
     pub(crate) what: String,
@@ -337,13 +342,16 @@ impl Rows {
             orders: row("other orders of threads", scale.identity),
             unproved: row("reverse mode with all analyses off", scale.identity),
             native: plain("derivatives native against widened", near),
-            of_nvcc: plain("derivatives as nvcc compiled them against the CPU's", of_nvcc),
-            accesses: plain("derivatives with races or accesses outside of arrays", 0.0),
+            of_nvcc: plain(BY_NVCC, of_nvcc),
+            accesses: plain(ACCESSES, 0.0),
         }
     }
 
     /// Those for which there was something to compare.
-    fn finish(self, problem: &Problem<'_>, programs: &[Program]) -> Vec<Row> {
+    fn finish(mut self, problem: &Problem<'_>, programs: &[Program]) -> Vec<Row> {
+        if programs.iter().any(Program::is_on_gpu) {
+            ON_GPU.clone_into(&mut self.of_nvcc.what);
+        }
         let is_widened = programs.first().is_some_and(|first| first.precision == Precision::Widened);
         let rows = [
             (self.differences, true),

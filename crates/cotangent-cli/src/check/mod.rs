@@ -5,14 +5,14 @@
 //! half precisions are `double`; then derivatives in native precision, with threads in other orders, and without proofs about threads are
 //! compared with these.
 
-mod by_nvcc;
-mod compare;
+pub(crate) mod by_nvcc;
+pub(crate) mod compare;
 pub(crate) mod each_batch;
 mod half;
 mod layout;
 mod memory;
 mod problem;
-mod program;
+pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod random_kernels;
 mod values;
@@ -64,10 +64,27 @@ struct Prepared {
     notes: String,
 }
 
+/// How a check ended: its exit code, and what was compared if it came so far.
+pub(crate) struct Outcome {
+    pub(crate) code: u8,
+    pub(crate) report: Option<Report>,
+}
+
+impl From<u8> for Outcome {
+    fn from(code: u8) -> Outcome {
+        Outcome { code, report: None }
+    }
+}
+
 pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
+    Ok(outcome(options, terminal)?.code)
+}
+
+/// Checks, prints what was found, and gives it back.
+pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
     let launches = match options.launch.as_deref().map(parse_launch).transpose() {
         Ok(launch) => launch.map_or(DEFAULT_LAUNCHES.to_vec(), |launch| vec![launch]),
-        Err(message) => return Ok(usage(terminal, &message)),
+        Err(message) => return Ok(usage(terminal, &message).into()),
     };
     let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
     terminal.flag_notes(&flags.notes);
@@ -91,7 +108,8 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
 
     let function = &prepared.module.functions[prepared.request.function];
     if function.result.is_pointer() {
-        return Ok(usage(terminal, "a function that returns a pointer is checked through a function that calls it"));
+        let message = "a function that returns a pointer is checked through a function that calls it";
+        return Ok(usage(terminal, message).into());
     }
     // A device function is called by one thread.
     let launches = if function.space == Space::Kernel { launches } else { vec![ONE_THREAD] };
@@ -99,16 +117,16 @@ pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
         launches.into_iter().map(|launch| trial(options, &prepared, launch)).collect();
     let trials = match trials {
         Ok(trials) => trials,
-        Err(message) => return Ok(usage(terminal, &message)),
+        Err(message) => return Ok(usage(terminal, &message).into()),
     };
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let step = format!("Compiling {} for the CPU", file.display());
     let builder = Builder { tools: &tools, texts: texts(options, &prepared), flags: &flags, folder: folder.path() };
     let mut programs = terminal.step(&step, || builder.both(terminal))?;
-    if options.nvcc {
+    if let Some(target) = options.target() {
         let step = format!("Compiling {} with nvcc", file.display());
         let flags = &options.reading.flags;
-        programs.push(terminal.step(&step, || by_nvcc::build(&builder.texts, flags, folder.path()))?);
+        programs.push(terminal.step(&step, || by_nvcc::build(&builder.texts, flags, folder.path(), target))?);
     }
     checked(options, &prepared, &programs, trials, terminal)
 }
@@ -120,7 +138,7 @@ fn checked(
     programs: &[Program],
     trials: Vec<Trial<'_>>,
     terminal: &Terminal,
-) -> Result<u8> {
+) -> Result<Outcome> {
     // The native program is the one whose accesses are checked.
     let native = programs.iter().rfind(|program| !program.is_of_nvcc()).context("there is a program")?;
     let mut fault = None;
@@ -135,18 +153,21 @@ fn checked(
             terminal.note(&format!("checked with one block, for the function itself fails with two: {reason}"));
         }
         return match compare(&problem, programs, launch, options.samples, &mut random) {
-            Ok(report) => Ok(show(prepared, launch, options.samples, &report)),
-            Err(error) if error.is::<PrimalFindings>() => Ok(at_fault(terminal, &error)),
+            Ok(report) => {
+                let code = show(prepared, launch, options.samples, &report);
+                Ok(Outcome { code, report: Some(report) })
+            }
+            Err(error) if error.is::<PrimalFindings>() => Ok(at_fault(terminal, &error).into()),
             Err(error) => Err(error.context(template(prepared, length))),
         };
     }
-    let Some((error, template)) = fault else { return Ok(usage(terminal, "there is no launch to check")) };
+    let Some((error, template)) = fault else { return Ok(usage(terminal, "there is no launch to check").into()) };
     // Nobody said that the default arguments suit the function; but no argument makes it race.
     if options.args.is_none() && !error.to_string().contains(RACE) {
-        return Ok(usage(terminal, &format!("the default arguments do not suit: {error:#}\n{template}")));
+        return Ok(usage(terminal, &format!("the default arguments do not suit: {error:#}\n{template}")).into());
     }
     match error.is::<PrimalFindings>() {
-        true => Ok(at_fault(terminal, &error)),
+        true => Ok(at_fault(terminal, &error).into()),
         false => Err(error.context(template)),
     }
 }

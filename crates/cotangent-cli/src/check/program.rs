@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use cotangent::emit::{Dialect, Sharing, emit, emit_behind};
 use cotangent::ir::build::FunctionBuilder;
 use cotangent::ir::walk;
@@ -114,14 +114,19 @@ pub(crate) struct Program {
 pub(crate) enum Made {
     /// A shared object that the executor loads.
     ByClang(PathBuf),
-    /// An executable, and the folder of the CUDA runtime that it runs with.
-    ByNvcc(PathBuf, PathBuf),
+    /// An executable, and the folder of the CUDA runtime that executes its PTX; without one it runs on a GPU.
+    ByNvcc(PathBuf, Option<PathBuf>),
 }
 
 /// What the executor's checks found: races of threads, accesses outside of arrays.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Findings(String);
+
+/// The program did not come to its end.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Stopped(String);
 
 impl Program {
     /// Compiles the texts. The native program is run with the executor's checks: threads run in turn, so that two of
@@ -185,6 +190,19 @@ impl Program {
         matches!(self.made, Made::ByNvcc(..))
     }
 
+    pub(crate) fn is_on_gpu(&self) -> bool {
+        matches!(self.made, Made::ByNvcc(_, None))
+    }
+
+    /// Which of the programs it is, in a message.
+    fn by(&self) -> &'static str {
+        match &self.made {
+            Made::ByClang(_) => "",
+            Made::ByNvcc(_, Some(_)) => "that nvcc made ",
+            Made::ByNvcc(_, None) => "on the GPU ",
+        }
+    }
+
     /// The same program for another of its functions.
     pub(crate) fn of(&self, function: usize) -> Program {
         Program { function, ..self.clone() }
@@ -208,6 +226,7 @@ impl Program {
         // One processor: atomics in another order would round differently.
         let configuration = exec::Configuration { check: is_checked(self.precision), seed, threads: 1 };
         let mut command = self.command(&configuration)?;
+        let _turn = self.is_on_gpu().then(run_nvcc::turn_on_gpu).transpose()?;
         let run = command
             .envs(self.seconds.map(|seconds| ("COTANGENT_CHECK_SECONDS", seconds)))
             .args([&input, &output])
@@ -219,7 +238,9 @@ impl Program {
             if run.status.code() == Some(cotangent_cpu::FINDINGS_EXIT_CODE) {
                 return Err(Findings(self.with_lines(&first)).into());
             }
-            bail!("the program ended with {}; are the arrays long enough?\n{first}", run.status);
+            let status = run.status;
+            let message = format!("the program {}ended with {status}; are the arrays long enough?\n{first}", self.by());
+            return Err(Stopped(message).into());
         }
         self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)
     }
@@ -235,7 +256,10 @@ impl Program {
             }
             Made::ByNvcc(program, library) => {
                 let mut command = Command::new(program);
-                run_nvcc::configure(&mut command, library, configuration);
+                if let Some(library) = library {
+                    run_nvcc::configure(&mut command, library, configuration);
+                }
+                cotangent_driver::ends_with_us(&mut command);
                 Ok(command)
             }
         }
@@ -294,7 +318,10 @@ impl Program {
             if error != [0; 4] {
                 let code = i32::from_le_bytes([error[0], error[1], error[2], error[3]]);
                 let error = cotangent_cpu::describe_error(code);
-                bail!("the launch failed with {error}; is the configuration of `--launch` possible?");
+                let by = self.by();
+                let message =
+                    format!("the launch {by}failed with {error}; is the configuration of `--launch` possible?");
+                return Err(Stopped(message).into());
             }
             bytes = rest;
             let mut buffers = Vec::new();

@@ -1,4 +1,5 @@
-//! The lines of a fixture that say what is differentiated, how it is called, and what is expected.
+//! The lines of a fixture that say what is differentiated and how it is called. The tests of the fixtures read this file
+//! too.
 
 /// What a fixture asks for.
 #[derive(Debug, Default)]
@@ -10,8 +11,6 @@ pub(crate) struct Directives {
     /// not run.
     pub(crate) launch: Option<String>,
     pub(crate) arguments: String,
-    /// `expect:` lines.
-    pub(crate) expected: Vec<Expectation>,
     /// `split: a, b`: reverse mode in two functions, between which these arrays may change; `split: nothing` for none.
     pub(crate) split: Option<Vec<String>>,
     /// `rollback: a, b`: arrays that end as they were.
@@ -24,21 +23,16 @@ pub(crate) struct Directives {
     pub(crate) forward_only: Option<String>,
 }
 
-/// What is true of the text of the reverse mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expectation {
-    /// `atomics: N`, or `no atomic`.
-    Atomics(usize),
-    /// `no record`: no argument for one; local arrays are none.
-    NoRecord,
+/// The lines that a fixture begins with, as keys and values.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let comments = text.lines().take_while(|line| line.starts_with("//"));
+    comments.filter_map(|line| line.trim_start_matches('/').trim().split_once(": "))
 }
 
 /// Reads the directives; a fixture that does not say what is differentiated is an error.
 pub(crate) fn parse(text: &str) -> Result<Directives, String> {
     let mut directives = Directives::default();
-    for line in text.lines().take_while(|line| line.starts_with("//")) {
-        let line = line.trim_start_matches('/').trim();
-        let Some((key, value)) = line.split_once(": ") else { continue };
+    for (key, value) in lines(text) {
         match key {
             "grad" => {
                 let (function, wrt) = value.split_once(" wrt ").ok_or("a line `// grad: NAME wrt \"a, b\"`")?;
@@ -47,10 +41,11 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
                 directives.wrt = names.map(|name| name.trim().to_owned()).collect();
             }
             "run" => parse_run(value, &mut directives)?,
-            "expect" => directives.expected.push(parse_expectation(value)?),
             "split" if value == "nothing" => directives.split = Some(Vec::new()),
             "split" => directives.split = Some(value.split(',').map(|name| name.trim().to_owned()).collect()),
-            "record-slots" => directives.record_slots = Some(value.parse().expect("a number of slots")),
+            "record-slots" => {
+                directives.record_slots = Some(value.parse().map_err(|_| format!("record-slots: {value}"))?)
+            }
             "wide-adjoints" => directives.wide_adjoints = value == "yes",
             "rollback" => directives.rolled_back = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "forward only" => directives.forward_only = Some(value.to_owned()),
@@ -61,6 +56,27 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
         return Err("a fixture needs a line `// grad: NAME wrt \"a, b\"`".to_owned());
     }
     Ok(directives)
+}
+
+impl Directives {
+    /// The words for `cotangent check` behind the file's name.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = vec![
+            format!("--fn={}", self.function),
+            format!("--wrt={}", self.wrt.join(",")),
+            format!("--args={}", self.arguments),
+        ];
+        words.extend(self.launch.iter().map(|launch| format!("--launch={launch}")));
+        if let Some(saved) = &self.split {
+            words.push("--split".to_owned());
+            words.extend(saved.iter().map(|name| format!("--save={name}")));
+        }
+        words.extend(self.rolled_back.iter().map(|name| format!("--rollback={name}")));
+        words.extend(self.wide_adjoints.then(|| "--wide-adjoints".to_owned()));
+        words.extend(self.record_slots.iter().map(|slots| format!("--record-slots={slots}")));
+        words.extend(self.forward_only.iter().map(|_| "--mode=forward".to_owned()));
+        words
+    }
 }
 
 fn parse_run(text: &str, directives: &mut Directives) -> Result<(), String> {
@@ -85,13 +101,4 @@ fn parse_run(text: &str, directives: &mut Directives) -> Result<(), String> {
         directives.arguments = text[open..].trim().to_owned();
     }
     Ok(())
-}
-
-fn parse_expectation(text: &str) -> Result<Expectation, String> {
-    match text.split_once(": ") {
-        None if text == "no atomic" => Ok(Expectation::Atomics(0)),
-        None if text == "no record" => Ok(Expectation::NoRecord),
-        Some(("atomics", count)) => count.parse().map(Expectation::Atomics).map_err(|_| format!("atomics: {count}")),
-        None | Some(_) => Err(format!("`expect: {text}` is none of `no atomic`, `atomics: N`, `no record`")),
-    }
 }

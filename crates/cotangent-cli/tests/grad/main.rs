@@ -5,7 +5,9 @@
 //! `cargo xtask bless` writes the texts anew. Reverse mode must refuse the files of `fixtures/grad/refused/`, with the
 //! message beside them.
 
+#[path = "../../src/selftest/fixture.rs"]
 mod directives;
+mod expectations;
 #[path = "../fixtures/snapshot.rs"]
 mod snapshot;
 
@@ -22,7 +24,8 @@ use cotangent_driver::derivative::{Extent, Mode, Wanted, differentiate, lowered,
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{Failure, Input, read, read_device, with_deep_stack};
 use cotangent_driver::{Environment, Tools};
-use directives::{Directives, Expectation};
+use directives::Directives;
+use expectations::Expectation;
 use libtest_mimic::{Arguments, Failed, Trial};
 use snapshot::{compare_or_bless, difference};
 
@@ -108,7 +111,7 @@ fn check(path: &Path) -> Result<(), Failed> {
             return Err(format!("the text of {suffix} is lowered to another module:\n{difference}").into());
         }
         if *mode == Mode::Reverse {
-            directives.expected.iter().try_for_each(|expected| expect(*expected, &printed))?;
+            expectations::parse(&source)?.into_iter().try_for_each(|expected| expect(expected, &printed))?;
         }
     }
     prove(path, &directives, &["--nvcc"], &[])
@@ -255,21 +258,7 @@ fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
 /// Runs `cotangent check`, with more words and variables of the environment.
 fn prove(path: &Path, directives: &Directives, words: &[&str], variables: &[(&str, &str)]) -> Result<(), Failed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
-    command.arg("check").arg(path).args(["--fn", &directives.function, "--wrt", &directives.wrt.join(",")]);
-    command.args(["--samples", "2", "--args", &directives.arguments]).args(words);
-    if let Some(launch) = &directives.launch {
-        command.args(["--launch", launch]);
-    }
-    if let Some(saved) = &directives.split {
-        command.arg("--split");
-        command.args(saved.iter().flat_map(|name| ["--save", name]));
-    }
-    command.args(directives.rolled_back.iter().flat_map(|name| ["--rollback", name]));
-    command.args(directives.wide_adjoints.then_some("--wide-adjoints"));
-    command.args(directives.record_slots.iter().map(|slots| format!("--record-slots={slots}")));
-    if !directives.wants(Mode::Reverse) {
-        command.args(["--mode", "forward"]);
-    }
+    command.arg("check").arg(path).args(directives.words()).args(["--samples", "2"]).args(words);
     let output = command.envs(variables.iter().copied()).output()?;
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     // A fixture that cannot be widened would prove little.

@@ -221,7 +221,7 @@ fn build(
     let build = |precision: &Precision| Program::build(tools, &texts, &flags, *precision, folder);
     let mut programs = precisions.iter().map(build).collect::<Result<Vec<Program>>>()?;
     if builds == Builds::Nvcc {
-        programs.push(by_nvcc::build(&texts, &[], folder)?);
+        programs.push(by_nvcc::build(&texts, &[], folder, by_nvcc::Target::Cpu)?);
     }
     Ok(programs.into_iter().map(|program| program.within(LONGEST)).collect())
 }

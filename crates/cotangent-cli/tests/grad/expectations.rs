@@ -1,0 +1,26 @@
+//! The lines of a fixture that say what is expected of its gradient's text.
+
+use crate::directives;
+
+/// What is true of the text of the reverse mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expectation {
+    /// `atomics: N`, or `no atomic`.
+    Atomics(usize),
+    /// `no record`: no argument for one; local arrays are none.
+    NoRecord,
+}
+
+/// The `expect:` lines.
+pub(crate) fn parse(text: &str) -> Result<Vec<Expectation>, String> {
+    directives::lines(text).filter(|(key, _)| *key == "expect").map(|(_, value)| parse_expectation(value)).collect()
+}
+
+fn parse_expectation(text: &str) -> Result<Expectation, String> {
+    match text.split_once(": ") {
+        None if text == "no atomic" => Ok(Expectation::Atomics(0)),
+        None if text == "no record" => Ok(Expectation::NoRecord),
+        Some(("atomics", count)) => count.parse().map(Expectation::Atomics).map_err(|_| format!("atomics: {count}")),
+        None | Some(_) => Err(format!("`expect: {text}` is none of `no atomic`, `atomics: N`, `no record`")),
+    }
+}
