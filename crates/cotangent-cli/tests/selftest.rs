@@ -34,7 +34,7 @@ fn a_fixture_and_an_example_agree() {
         "\nnvcc  ",
         "\nhost compiler  ",
         "\nClang  ",
-        "\naccumulate_aos       agrees to ",
+        "\naccumulate_aos       agrees exactly ",
         "\nexample_contraction  agrees  ",
     ] {
         assert!(report.contains(line), "{line:?} is not in\n{report}");

@@ -33,7 +33,11 @@ pub(crate) fn one(words: &[OsString]) -> Result<u8> {
         _ => bail!("`{NAME}` takes the words of `check` or of `run`"),
     };
     let verdict = result.unwrap_or_else(|error| {
-        terminal.error(&error);
+        match error.downcast_ref::<Stopped>() {
+            // Without advice about arguments: those of the programs are right.
+            Some(stopped) => eprintln!("error: {stopped}"),
+            None => terminal.error(&error),
+        }
         of_error(&error)
     });
     std::fs::write(file, verdict.to_words()).with_context(|| format!("cannot write {}", Path::new(file).display()))?;

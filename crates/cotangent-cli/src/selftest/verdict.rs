@@ -101,6 +101,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.word())?;
         match self {
+            Verdict::Agrees(Some(0.0)) => formatter.write_str(" exactly"),
             Verdict::Agrees(Some(worst)) => write!(formatter, " to {worst:.1e}"),
             Verdict::Differs(Some((worst, allowed))) => write!(formatter, " by {worst:.1e}, allowed {allowed:.0e}"),
             _ => Ok(()),
@@ -119,6 +120,7 @@ mod tests {
             assert_eq!(Verdict::from_words(&verdict.to_words()), Some(verdict));
         }
         assert_eq!(Verdict::from_words(""), None);
+        assert_eq!(Verdict::Agrees(Some(0.0)).to_string(), "agrees exactly");
         assert_eq!(Verdict::Differs(Some((1.25, 1e-5))).to_string(), "differs by 1.2e0, allowed 1e-5");
     }
 }
