@@ -2,6 +2,7 @@
 //! translation unit in one precision. Compilers are slow to start, so all evaluations are in one program, and a run
 //! carries out as many as there are.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -125,8 +126,15 @@ pub(crate) struct Findings(String);
 
 /// The program did not come to its end.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Stopped(String);
+#[error("{message}")]
+pub(crate) struct Stopped {
+    message: String,
+    /// It was ended because of its time.
+    pub(crate) took_too_long: bool,
+}
+
+/// What ends a program whose time is over: `alarm` in the harness.
+const SIGALRM: i32 = 14;
 
 impl Program {
     /// Compiles the texts. The native program is run with the executor's checks: threads run in turn, so that two of
@@ -240,7 +248,7 @@ impl Program {
             }
             let status = run.status;
             let message = format!("the program {}ended with {status}; are the arrays long enough?\n{first}", self.by());
-            return Err(Stopped(message).into());
+            return Err(Stopped { message, took_too_long: status.signal() == Some(SIGALRM) }.into());
         }
         self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)
     }
@@ -321,7 +329,7 @@ impl Program {
                 let by = self.by();
                 let message =
                     format!("the launch {by}failed with {error}; is the configuration of `--launch` possible?");
-                return Err(Stopped(message).into());
+                return Err(Stopped { message, took_too_long: false }.into());
             }
             bytes = rest;
             let mut buffers = Vec::new();

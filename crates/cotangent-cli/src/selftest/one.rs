@@ -59,8 +59,8 @@ fn whole_program(options: &Run, terminal: &Terminal) -> Result<Verdict> {
 }
 
 fn of_error(error: &anyhow::Error) -> Verdict {
-    if error.is::<Stopped>() {
-        return Verdict::Crashed;
+    if let Some(stopped) = error.downcast_ref::<Stopped>() {
+        return if stopped.took_too_long { Verdict::TookTooLong } else { Verdict::Crashed };
     }
     let of_driver = |error: &DriverError| match error {
         DriverError::Rejected { .. } => Verdict::NotCompiled,
