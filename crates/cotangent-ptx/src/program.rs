@@ -274,6 +274,26 @@ pub(crate) enum Ternary {
         signed: [bool; 2],
         high: bool,
     },
+    /// `vadd4` and its like: a function of each of two or four parts, whose results are the parts of the result, or are
+    /// added to `c`.
+    Parts {
+        function: OfParts,
+        parts: u8,
+        /// Of the result, `a` and `b`.
+        signed: [bool; 3],
+        saturate: bool,
+        sum: bool,
+    },
+}
+
+/// What is done to each part of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfParts {
+    Add,
+    Subtract,
+    Difference,
+    Min,
+    Max,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -246,3 +246,39 @@ fn a_seed_permutes_the_lanes_of_a_warp() {
     assert!(differs(0) && differs(2), "another seed is another order: {outcomes:?}");
     assert_eq!(outcome(7), outcome(7), "the same seed is the same order");
 }
+
+/// What a kernel of one thread stores, which computes `%r4` from `%r1`, `%r2` and `%r3`.
+fn computed(instruction: &str, [a, b, c]: [u32; 3]) -> u32 {
+    let module = load(&format!(
+        ".visible .entry k(.param .u64 to) {{
+            .reg .b32 %r<5>; .reg .b64 %rd<2>;
+            ld.param.u64 %rd1, [to];
+            mov.u32 %r1, {a}; mov.u32 %r2, {b}; mov.u32 %r3, {c};
+            {instruction} %r4, %r1, %r2, %r3;
+            st.global.u32 [%rd1], %r4;
+            ret;
+        }}"
+    ));
+    let mut result = 0u32;
+    run(&module, "k", 1, 1, &[&raw mut result as u64]).unwrap_or_else(|failure| panic!("{instruction}: {failure:?}"));
+    result
+}
+
+#[test]
+fn functions_of_bytes_and_halves() {
+    let (a, b, c) = (0x01_80_ff_10, 0x03_7f_01_20, 1000);
+    for (instruction, expected) in [
+        ("vabsdiff4.u32.u32.u32", 0x02_01_fe_10),
+        ("vabsdiff4.u32.u32.u32.add", 1000 + 2 + 1 + 254 + 16),
+        ("vabsdiff4.s32.s32.s32.sat", 0x02_7f_02_10),
+        ("vabsdiff2.u32.u32.u32.add", 1000 + (0x37f - 0x180) + (0xff10 - 0x120)),
+        ("vadd4.u32.u32.u32", 0x04_ff_00_30),
+        ("vadd4.u32.u32.u32.sat", 0x04_ff_ff_30),
+        ("vsub4.s32.u32.u32.sat", 0xfe_01_7f_f0),
+        ("vmin4.s32.s32.s32", 0x01_80_ff_10),
+        ("vmax4.u32.u32.u32", 0x03_80_ff_20),
+        ("vmax2.s32.s32.s32", 0x037f_0120),
+    ] {
+        assert_eq!(computed(instruction, [a, b, c]), expected, "{instruction}");
+    }
+}

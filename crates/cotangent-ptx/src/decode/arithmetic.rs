@@ -2,7 +2,9 @@
 
 use super::function::Context;
 use super::modifiers::Opcode;
-use crate::program::{Binary, Carries, Combined, FloatClass, Mode, Op, Permutation, Rounding, Ternary, Type, Unary};
+use crate::program::{
+    Binary, Carries, Combined, FloatClass, Mode, OfParts, Op, Permutation, Rounding, Ternary, Type, Unary,
+};
 use crate::syntax::Operand;
 
 /// None for another kind of instruction, or one that is not known.
@@ -248,10 +250,31 @@ fn ternary<'a>(
             let parts = if opcode.name == "dp4a" { 4 } else { 2 };
             Ternary::DotProduct { parts, signed: [first.is_signed(), second.is_signed()], high: opcode.has("hi") }
         }
+        (name, _) if name.starts_with('v') => of_parts(opcode)?,
         _ => return None,
     };
     let (to, a, b, c) = (context.register(to)?, context.source(a)?, context.source(b)?, context.source(c)?);
     Some(Op::Ternary { function, kind, mode: opcode.mode(), to, a, b, c })
+}
+
+/// A function of the halves or the bytes of numbers, all of them in their places.
+fn of_parts(opcode: &Opcode<'_>) -> Option<Ternary> {
+    let (name, parts) = match opcode.name.split_at_checked(opcode.name.len() - 1)? {
+        (name, "2") => (name, 2),
+        (name, "4") => (name, 4),
+        _ => return None,
+    };
+    let function = match name {
+        "vadd" => OfParts::Add,
+        "vsub" => OfParts::Subtract,
+        "vabsdiff" => OfParts::Difference,
+        "vmin" => OfParts::Min,
+        "vmax" => OfParts::Max,
+        _ => return None,
+    };
+    let [to, a, b] = opcode.types()[..] else { return None };
+    let signed = [to, a, b].map(Type::is_signed);
+    Some(Ternary::Parts { function, parts, signed, saturate: opcode.has("sat"), sum: opcode.has("add") })
 }
 
 fn permutation(opcode: &Opcode<'_>) -> Permutation {

@@ -1,7 +1,7 @@
 //! Arithmetic on integers and bits.
 
 use super::lanes::{LANES, Lanes, Mask, Value, lanes_of, map, map2, map2_some, map3};
-use crate::program::{Binary, Mode, Permutation, Ternary, Type, Unary};
+use crate::program::{Binary, Mode, OfParts, Permutation, Ternary, Type, Unary};
 
 /// None if there is no such instruction.
 pub(super) fn unary(function: Unary, kind: Type, a: &Lanes) -> Option<Lanes> {
@@ -202,6 +202,11 @@ pub(super) fn ternary(function: Ternary, kind: Type, mode: Mode, a: &Lanes, b: &
         Ternary::DotProduct { parts, signed, high } => {
             map3(a, b, c, |a: u32, b, c| dot_product(parts, signed, high, a, b, c))
         }
+        Ternary::Parts { function, parts, signed, saturate, sum } => map3(a, b, c, |a: u32, b, c| {
+            let results = of_parts(function, parts, signed, a, b);
+            let results = &results[..usize::from(parts)];
+            if sum { sum_of_parts(results, c) } else { joined_parts(results, signed[0], saturate) }
+        }),
     })
 }
 
@@ -285,6 +290,40 @@ fn dot_product(parts: u8, signed: [bool; 2], high: bool, a: u32, b: u32, c: u32)
         sum.wrapping_add(product)
     });
     c.wrapping_add(sum as u32)
+}
+
+/// A function of each part, in full; those of two parts come twice.
+fn of_parts(function: OfParts, parts: u8, signed: [bool; 3], a: u32, b: u32) -> [i32; 4] {
+    let bits = 32 / u32::from(parts);
+    let part = |value: u32, index: u32, signed: bool| {
+        let top = value << (32 - bits * (index + 1));
+        if signed { top as i32 >> (32 - bits) } else { (top >> (32 - bits)) as i32 }
+    };
+    std::array::from_fn(|index| {
+        let index = index as u32 % u32::from(parts);
+        let (a, b) = (part(a, index, signed[1]), part(b, index, signed[2]));
+        match function {
+            OfParts::Add => a + b,
+            OfParts::Subtract => a - b,
+            OfParts::Difference => (a - b).abs(),
+            OfParts::Min => a.min(b),
+            OfParts::Max => a.max(b),
+        }
+    })
+}
+
+fn sum_of_parts(results: &[i32], c: u32) -> u32 {
+    results.iter().fold(c, |sum, result| sum.wrapping_add(*result as u32))
+}
+
+fn joined_parts(results: &[i32], signed: bool, saturate: bool) -> u32 {
+    let bits = 32 / results.len() as u32;
+    let (least, most) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+    let mask = (1 << bits) - 1;
+    results.iter().rev().fold(0, |all, result| {
+        let result = if saturate { (*result).clamp(least, most) } else { *result };
+        all << bits | result as u32 & mask
+    })
 }
 
 /// `bfi`: the low bits of `a` in the place of some of `b`'s.
