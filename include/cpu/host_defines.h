@@ -18,6 +18,14 @@
 // which thread-local variables are shared memory.
 #define __shared__ static thread_local __attribute__((section("cotangent_shared")))
 
+// Behind the name of an array whose elements have this type. For long arrays Clang would choose 16 bytes, and a GPU
+// does not: a wider access is to be found where the program is checked.
+#if __has_feature(thread_sanitizer)
+#define COTANGENT_DECLARED_ALIGNMENT(...) [[gnu::aligned(alignof(__VA_ARGS__))]]
+#else
+#define COTANGENT_DECLARED_ALIGNMENT(...)
+#endif
+
 #define __launch_bounds__(...)
 #define __grid_constant__
 

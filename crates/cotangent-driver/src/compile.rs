@@ -9,6 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::alignment;
 use crate::error::DriverError;
 use crate::flags::ParseFlags;
 use crate::headers::Headers;
@@ -58,6 +59,9 @@ const CHECKED: &[&str] = &[
     "-tsan-instrument-read-before-write=1",
 ];
 
+/// For checked code, Clang only translates: its text is edited before LLVM optimises it.
+const TRANSLATE_ONLY: &[&str] = &["-emit-llvm", "-Xclang", "-disable-llvm-passes"];
+
 /// What every program reads first, as text.
 const AS_TEXT: [&str; 2] = ["-include", "cuda_runtime.h"];
 
@@ -79,7 +83,11 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
         command.arg("-ivfsoverlay").arg(&overlay).args(first);
         command.args(&request.flags.clang_args).args(&request.flags.cpu_args);
         // Warnings are for the compiler that builds the program for the GPU; behind the user's flags, to win over them.
-        command.args(["-w", "-c", "-o"]).arg(object_of(index));
+        command.arg("-w");
+        match request.check {
+            true => command.args(TRANSLATE_ONLY).args(["-S", "-o"]).arg(object_of(index).with_extension("ll")),
+            false => command.args(["-c", "-o"]).arg(object_of(index)),
+        };
         // Clang looks for what it is to compile on disk only, before it looks at texts.
         match request.texts.iter().position(|text| text.path == *unit).filter(|_| !unit.exists()) {
             Some(text) => command.arg(written_text(scratch.path(), text)),
@@ -96,7 +104,8 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
                 compile_with(index, unit, ["-include-pch".as_ref(), header.as_ref()]).or_else(|_| as_text())
             }
             None => as_text(),
-        }
+        }?;
+        if request.check { checked_object(tools, request.flags, &object_of(index)) } else { Ok(()) }
     };
     std::thread::scope(|scope| {
         let compile_unit = &compile_unit;
@@ -110,6 +119,23 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
     // Behind the user's files: it ends their shared memory with a guard.
     link.arg(&support).args(&request.flags.link_args);
     run(tools, &mut link)
+}
+
+/// Makes an object file of what Clang has translated, which lies beside it. The user's flags are in the translation but
+/// for those of the optimizer and of the assembly; Clang does not look at the others.
+fn checked_object(tools: &Tools, flags: &ParseFlags, object: &Path) -> Result<(), DriverError> {
+    let [translated, assembly] = ["ll", "s"].map(|extension| object.with_extension(extension));
+    edit(&translated, alignment::with_tested_copies)?;
+    let mut command = Command::new(&tools.clang.path);
+    command.args(["-x", "ir"]).args(ALWAYS).args(CHECKED).args(&flags.cpu_args);
+    run(tools, command.args(["-w", "-S", "-o"]).arg(&assembly).arg(&translated))?;
+    edit(&assembly, alignment::with_variables_apart)?;
+    run(tools, Command::new(&tools.clang.path).args(["-c", "-o"]).arg(object).arg(&assembly))
+}
+
+fn edit(file: &Path, edited: impl FnOnce(&str) -> String) -> Result<(), DriverError> {
+    let text = fs::read_to_string(file).map_err(DriverError::file("read", file))?;
+    fs::write(file, edited(&text)).map_err(DriverError::file("write", file))
 }
 
 /// Clang with what all our C++ is compiled with.

@@ -2,6 +2,7 @@
 //! machine is here, and the command and the tests call it.
 
 mod advice;
+mod alignment;
 mod brackets;
 pub mod cc;
 pub mod compile;

@@ -1,4 +1,5 @@
-//! The user's own text for the CPU: launches and dynamic shared memory edited where Clang says they stand.
+//! The user's own text for the CPU: launches, dynamic shared memory and the alignment of arrays edited where Clang says
+//! they stand.
 //!
 //! Everything else stays as it is, and no line is added or taken away, so that a program run this way is the oracle
 //! for what is printed, and its line numbers are the user's. What remains is done by headers: `__global__` and its
@@ -8,6 +9,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::clang::{Ast, Kind, Node, NodeId, types};
 use crate::source::{FileId, Span};
+
+/// The macro of the CPU headers that gives an array the alignment of its elements; see `include/cpu/host_defines.h`.
+const DECLARED_ALIGNMENT: &str = "COTANGENT_DECLARED_ALIGNMENT";
 
 /// A file of the program with its edits made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,6 +112,14 @@ pub fn edit(ast: &Ast, main: FileId, kernels: Kernels<'_>) -> Edited {
     for ((file, start), (end, replacement)) in collector.shared {
         edits.entry(file).or_default().push(Edit { start, end, text: replacement });
     }
+    for ((file, at), element) in collector.elements {
+        let text = element.map(|element| format!(" {DECLARED_ALIGNMENT}({element})"));
+        edits.entry(file).or_default().extend(text.map(|text| Edit { start: at, end: at, text }));
+    }
+    for ((file, start), end) in collector.casts {
+        let before = Edit { start, end: start, text: "::cotangent::placed(".to_owned() };
+        edits.entry(file).or_default().extend([before, Edit { start: end, end, text: ")".to_owned() }]);
+    }
     edits.entry(main).or_default();
     let mut files = Vec::new();
     for (file, edits) in edits {
@@ -150,6 +162,12 @@ struct Collector<'a, 'p> {
     /// By the place of `<<<`.
     launches: BTreeMap<(FileId, usize), Launch>,
     shared: BTreeMap<(FileId, usize), (usize, String)>,
+    /// By the end of an array's name, the type of its elements; none if it is not always the same.
+    elements: BTreeMap<(FileId, usize), Option<&'a str>>,
+    /// Variables of blocks and of the device, by Clang's id.
+    variables: HashSet<NodeId>,
+    /// Pointers to them that are cast: where they begin, and their ends.
+    casts: BTreeMap<(FileId, usize), usize>,
     symbols: Vec<Symbol>,
 }
 
@@ -171,6 +189,9 @@ impl<'a, 'p> Collector<'a, 'p> {
             declared: HashMap::new(),
             launches: BTreeMap::new(),
             shared: BTreeMap::new(),
+            elements: BTreeMap::new(),
+            variables: HashSet::new(),
+            casts: BTreeMap::new(),
             symbols: Vec::new(),
         }
     }
@@ -224,8 +245,17 @@ impl<'a, 'p> Collector<'a, 'p> {
         let mut inner_scope = None;
         match node.kind {
             Kind::CUDAKernelCallExpr => self.launch(node),
-            Kind::VarDecl if node.has(Kind::CUDASharedAttr) => self.dynamic_shared(node, in_function),
-            Kind::VarDecl if !in_function && !in_pattern => self.symbol(node, scope),
+            Kind::CXXReinterpretCastExpr | Kind::CStyleCastExpr if node.ty().ends_with('*') => self.cast(node),
+            Kind::VarDecl if node.has(Kind::CUDASharedAttr) => {
+                self.dynamic_shared(node, in_function);
+                self.declared_alignment(node, in_pattern);
+            }
+            Kind::VarDecl if !in_function && !in_pattern => {
+                self.symbol(node, scope);
+                if [Kind::CUDADeviceAttr, Kind::CUDAConstantAttr].iter().any(|kind| node.has(*kind)) {
+                    self.declared_alignment(node, in_pattern);
+                }
+            }
             Kind::NamespaceDecl if !node.name().is_empty() => inner_scope = Some(format!("{scope}{}::", node.name())),
             Kind::CXXRecordDecl => inner_scope = Some(format!("{scope}{}::", node.name())),
             _ => {}
@@ -330,6 +360,37 @@ impl<'a, 'p> Collector<'a, 'p> {
         self.shared.entry((span.file, span.start as usize)).or_insert((span.end as usize, text));
     }
 
+    /// Has an array get the alignment that it declares. Clang gives long ones more, which a GPU does not.
+    fn declared_alignment(&mut self, node: &'a Node, in_pattern: bool) {
+        self.variables.insert(node.id);
+        let Some(name) = node.data.name_span.as_deref() else { return };
+        let (at, ty) = (name.end as usize, node.ty());
+        // An array whose type has a name of its own may have the alignment of that name.
+        let follows = self.text(name.file).and_then(|text| text.get(at..)).unwrap_or("").trim_start();
+        let is_array = follows.starts_with('[') && ty.ends_with(']');
+        let is_writable = !["(lambda", "(unnamed", "(anonymous"].iter().any(|part| ty.contains(part));
+        if node.data.storage_class.as_deref() == Some("extern") || !is_array || !is_writable {
+            return;
+        }
+        let element = element_of(ty);
+        // The pattern of a template comes before its instantiations. Elsewhere a file is included twice.
+        let known = self.elements.entry((name.file, at)).or_insert(Some(element));
+        if !in_pattern && *known != Some(element) {
+            *known = None;
+        }
+    }
+
+    /// Behind a cast, Clang takes a pointer to a variable to be aligned as the variable is.
+    fn cast(&mut self, node: &'a Node) {
+        let Some(operand) = node.inner.last().filter(|operand| names_one_of(operand, &self.variables)) else { return };
+        let (whole, inner) = (spelled(node), spelled(operand));
+        // In a macro the operand may be an argument, which stands elsewhere.
+        let is_inside = whole.file == inner.file && whole.start < inner.start && inner.end <= whole.end;
+        if is_inside && self.text(inner.file).is_some() {
+            self.casts.entry((inner.file, inner.start as usize)).or_insert(inner.end as usize);
+        }
+    }
+
     fn symbol(&mut self, node: &'a Node, scope: &str) {
         // Our headers mark managed variables by an annotation, a toolkit's by the attribute; they are `__device__` too.
         const SPACES: [(Kind, &str); 4] = [
@@ -347,6 +408,31 @@ impl<'a, 'p> Collector<'a, 'p> {
             }
         }
     }
+}
+
+/// Whether an expression names one of these declarations.
+fn names_one_of(node: &Node, declarations: &HashSet<NodeId>) -> bool {
+    let reference = node.data.referenced_decl.as_ref().filter(|_| node.kind == Kind::DeclRefExpr);
+    reference.is_some_and(|reference| declarations.contains(&reference.id))
+        || node.inner.iter().any(|child| names_one_of(child, declarations))
+}
+
+/// The type of what an array `T[2][3]` is made of.
+fn element_of(ty: &str) -> &str {
+    let mut element = ty.trim_end();
+    while element.ends_with(']') {
+        let mut depth = 0usize;
+        let open = element.bytes().rposition(|byte| {
+            match byte {
+                b']' => depth += 1,
+                b'[' => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        element = element[..open.unwrap_or(0)].trim_end();
+    }
+    element
 }
 
 /// Where the text of a node stands itself, also in a macro.

@@ -82,6 +82,13 @@ COTANGENT_CALLBACK void __ubsan_handle_type_mismatch_v1(const ::cotangent::Decla
                       access->kind == 1 ? COTANGENT_WRITE : COTANGENT_READ, alignment, COTANGENT_PC);
 }
 
+// Called before each copy of a whole struct, for its source and its destination, by calls that the driver inserts: the
+// alignment sanitizer leaves copies out.
+COTANGENT_CALLBACK void cotangent_copied(const void* address, uint32_t alignment, uint32_t kind) {
+  if (!::cotangent::in_kernel || (reinterpret_cast<uintptr_t>(address) & (alignment - 1)) == 0) return;
+  ::cotangent::report(address, alignment, static_cast<CotangentAccess>(kind), alignment, COTANGENT_PC);
+}
+
 // A promise of the program's about an alignment, which is not kept; the access itself is looked at.
 COTANGENT_CALLBACK void __ubsan_handle_alignment_assumption(void*, uintptr_t, uintptr_t, uintptr_t) {}
 

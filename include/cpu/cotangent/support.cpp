@@ -25,7 +25,8 @@ __thread dim3 blockDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
 __thread dim3 gridDim COTANGENT_THREAD_LOCAL = {1, 1, 1};
 
 // The end of static shared memory: this file is linked last, and the guard stays where the linker drops what is not used.
-__attribute__((used, retain, section("cotangent_shared"))) static __thread char shared_guard[COTANGENT_SHARED_GUARD];
+// It follows the last variable without a gap, which would be nobody's.
+__attribute__((used, retain, aligned(1), section("cotangent_shared"))) static __thread char shared_guard[COTANGENT_SHARED_GUARD];
 
 extern "C" uint32_t cotangent_attach(const CotangentApi* table);
 

@@ -52,6 +52,16 @@ COTANGENT_UNCHECKED inline void* dynamic_shared() { return api->dynamic_shared()
 extern __thread unsigned int dynamic_bytes COTANGENT_THREAD_LOCAL;
 COTANGENT_UNCHECKED inline unsigned int dynamic_shared_bytes() { return dynamic_bytes; }
 
+// Its argument. Clang knows a variable's alignment through casts and does not test the new type's, but not through calls.
+template <class T>
+COTANGENT_INLINE constexpr T* placed(T* pointer) {
+  return pointer;
+}
+template <class T>
+COTANGENT_INLINE constexpr T&& placed(T&& value) {
+  return static_cast<T&&>(value);
+}
+
 // Where a call stands; used as a default argument, which is evaluated at the caller's place.
 constexpr CotangentSite here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
   return CotangentSite{file, line};

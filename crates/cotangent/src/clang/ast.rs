@@ -130,6 +130,9 @@ pub struct Data {
     pub aliased_namespace: Option<Box<Reference>>,
     /// An `inline namespace`.
     pub is_inline: bool,
+    /// A variable's name in its declaration; none where a macro writes it.
+    #[serde(skip)]
+    pub name_span: Option<Box<Span>>,
     /// The last elements of a partly initialised array.
     #[serde(skip)]
     pub array_filler: Vec<Node>,

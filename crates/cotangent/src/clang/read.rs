@@ -7,7 +7,7 @@ use clang_ast::BareSourceLocation;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::ast::{Ast, Data, Node};
+use super::ast::{Ast, Data, Kind, Node};
 use crate::source::{FileId, Sources, Span};
 
 /// How deeply a dump may be nested, in braces and brackets.
@@ -137,6 +137,13 @@ fn convert(node: clang_ast::Node<Data>, files: &mut Files) -> Node {
         }
     }
     let loc = data.loc.take();
+    if data.kind == Kind::VarDecl
+        && let Some((at, written)) =
+            loc.as_deref().and_then(|loc| loc.expansion_loc.as_ref().zip(loc.spelling_loc.as_ref()))
+        && (at.offset, &at.file) == (written.offset, &written.file)
+    {
+        data.name_span = Some(Box::new(files.span(at, at)));
+    }
     if span.is_none()
         && let Some(at) = loc.and_then(|loc| loc.expansion_loc)
     {

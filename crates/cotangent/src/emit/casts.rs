@@ -40,7 +40,7 @@ fn pointer_cast(scope: &Scope<'_>, operand: &Expr, from: &PointerType, to: &Poin
         (true, true) => named_cast(scope, change, ty, code),
         (true, false) => {
             let pointer = Code::unary(format!("&{}", code.at_least(Precedence::Unary)));
-            if is_same_pointee { pointer } else { named_cast(scope, change, ty, pointer) }
+            if is_same_pointee { pointer } else { named_cast(scope, change, ty, placed(scope, pointer)) }
         }
         (false, true) => {
             let place = Code::unary(format!("*{}", code.at_least(Precedence::Unary)));
@@ -55,10 +55,18 @@ fn pointer_cast(scope: &Scope<'_>, operand: &Expr, from: &PointerType, to: &Poin
                 (false, false) if from.pointee == Type::Void || to.pointee == Type::Void => {
                     named_cast(scope, "static_cast", ty, code)
                 }
-                (false, false) => named_cast(scope, "reinterpret_cast", ty, code),
-                (false, true) => plain_cast(scope, ty, code),
+                (false, false) => named_cast(scope, "reinterpret_cast", ty, placed(scope, code)),
+                (false, true) => plain_cast(scope, ty, placed(scope, code)),
             }
         }
+    }
+}
+
+/// A pointer of which only its type says how it is aligned.
+fn placed(scope: &Scope<'_>, pointer: Code) -> Code {
+    match scope.program.spellings.placed {
+        Some(function) => Code::postfix(format!("{function}({})", pointer.text)),
+        None => pointer,
     }
 }
 

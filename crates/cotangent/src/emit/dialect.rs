@@ -30,6 +30,10 @@ pub(super) struct Spellings {
     pub(super) align: &'static str,
     /// Before a `__shared__` variable.
     pub(super) shared: &'static str,
+    /// Behind the name of an array in shared memory, before the type of its elements in parentheses.
+    pub(super) declared_alignment: Option<&'static str>,
+    /// Around a pointer that is cast, so that a variable's alignment is not known behind the cast.
+    pub(super) placed: Option<&'static str>,
     /// How the dynamic shared memory of a block is declared.
     pub(super) dynamic_shared: DynamicShared,
     /// How a thread knows where it is.
@@ -113,6 +117,8 @@ const CUDA: Spellings = Spellings {
     has_launch_bounds: true,
     align: "__align__",
     shared: "__shared__ ",
+    declared_alignment: None,
+    placed: None,
     dynamic_shared: DynamicShared::ExternArray,
     coordinates: Coordinates::Variables,
     launch: LaunchStyle::Chevrons,
@@ -130,6 +136,8 @@ const CPU: Spellings = Spellings {
     has_launch_bounds: false,
     align: "alignas",
     shared: "__shared__ ",
+    declared_alignment: Some("COTANGENT_DECLARED_ALIGNMENT"),
+    placed: Some("::cotangent::placed"),
     dynamic_shared: DynamicShared::RuntimeBuffer,
     coordinates: Coordinates::Parameter("const ::cotangent::Thread&"),
     launch: LaunchStyle::Launcher {

@@ -135,7 +135,7 @@ fn declare(scope: &Scope<'_>, local: LocalId, init: Option<&Expr>) -> String {
     let variable = scope.local(local);
     let declared = format!("{}{}", aligned(variable.align), declaration(scope, &variable.ty, &variable.name));
     match variable.storage {
-        Storage::Shared => return format!("{}{declared}", scope.program.spellings.shared),
+        Storage::Shared => return shared(scope, variable),
         Storage::DynamicShared => return dynamic_shared(scope, variable),
         Storage::Private => {}
     }
@@ -146,6 +146,19 @@ fn declare(scope: &Scope<'_>, local: LocalId, init: Option<&Expr>) -> String {
         }
         Some(value) => format!("{declared} = {ASSIGN_BREAK}{}", converted(scope, value).text),
     }
+}
+
+fn shared(scope: &Scope<'_>, variable: &Local) -> String {
+    let spellings = scope.program.spellings;
+    let mut element = &variable.ty;
+    while let Type::Array(inner, _) = element {
+        element = inner;
+    }
+    let name = match spellings.declared_alignment.filter(|_| *element != variable.ty) {
+        Some(alignment) => format!("{} {alignment}({})", variable.name, declaration(scope, element, "")),
+        None => variable.name.to_string(),
+    };
+    format!("{}{}{}", spellings.shared, aligned(variable.align), declaration(scope, &variable.ty, &name))
 }
 
 /// What a declaration says of a variable's alignment, in every dialect.

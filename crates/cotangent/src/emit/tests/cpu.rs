@@ -85,7 +85,7 @@ fn threads_that_wait_are_coroutines() {
           float (&buffer)[COTANGENT_MAX_DYNAMIC_SHARED / sizeof(float)] =
               *reinterpret_cast<float (*)[COTANGENT_MAX_DYNAMIC_SHARED / sizeof(float)]>(
               ::cotangent::dynamic_shared());
-          __shared__ float tile[16];
+          __shared__ float tile COTANGENT_DECLARED_ALIGNMENT(float)[16];
           buffer[thread_.threadIdx.x] = x[thread];
           tile[thread_.threadIdx.x] = buffer[stream];
           float s = sum(*x);

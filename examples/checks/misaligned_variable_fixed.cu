@@ -1,0 +1,16 @@
+// The variable declares the alignment of the numbers in it.
+#include <cstdio>
+
+alignas(int) __device__ unsigned char message[16];
+
+__global__ void decode(int* numbers) {
+  numbers[threadIdx.x] = reinterpret_cast<int*>(message)[threadIdx.x];
+}
+
+int main() {
+  int* numbers;
+  cudaMalloc(&numbers, 4 * sizeof(int));
+  decode<<<1, 4>>>(numbers);
+  std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+  cudaFree(numbers);
+}
