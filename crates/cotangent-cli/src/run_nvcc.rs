@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result};
 use cotangent_driver::Environment;
-use cotangent_driver::cudart::{self, Linked};
+use cotangent_driver::cudart::{self, LinkRequest, Linked, Runtime};
 
 use crate::arguments::Run;
 use crate::exec::Configuration;
@@ -35,12 +35,16 @@ pub(crate) fn ending(
 ) -> Result<Option<ExitStatus>> {
     let library = (!options.gpu).then(|| library(environment)).transpose()?;
     let program = folder.join("program");
-    let (file, flags) = (&options.file, &options.reading.flags);
-    let Linked { status, notes } =
-        terminal.step(&format!("Compiling {} with nvcc", file.display()), || match &library {
-            Some(library) => cudart::link(environment, library, file, flags, &program, terminal.colour),
-            None => cudart::link_for_gpu(environment, file, flags, &program, terminal.colour),
-        })?;
+    let request = LinkRequest {
+        runtime: library.as_deref().map_or(Runtime::OfGpu, Runtime::OfCpu),
+        file: &options.file,
+        flags: &options.reading.flags,
+        check: options.check,
+        output: &program,
+        colour: terminal.colour,
+    };
+    let step = format!("Compiling {} with nvcc", options.file.display());
+    let Linked { status, notes } = terminal.step(&step, || cudart::link(environment, &request))?;
     terminal.rendered(&notes);
     if !status.success() {
         return Ok(None);

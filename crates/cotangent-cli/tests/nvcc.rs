@@ -80,6 +80,62 @@ fn work_is_done_as_late_as_it_may_be() {
 }
 
 #[test]
+fn what_the_host_touches_is_checked() {
+    for (name, code) in [("host_race", "X0207"), ("managed_race", "X0207"), ("device_pointer", "X0104")] {
+        let output = run(&example(&format!("checks/{name}.cu")), &["--check"]);
+        let expected = format!("error[{code}]");
+        assert!(!output.status.success() && said(&output).contains(&expected), "{name}: {}", said(&output));
+        let output = run(&example(&format!("checks/{name}_fixed.cu")), &["--check"]);
+        assert!(output.status.success() && !said(&output).contains("check:"), "{name}: {}", said(&output));
+    }
+}
+
+#[test]
+fn threads_that_returned_before_a_barrier_are_noted() {
+    let output = run(&example("checks/returned_threads.cu"), &["--check"]);
+    let said_of = said(&output);
+    let is_noted = ["note[X0303]", "returned_threads.cu:10", "14 threads"].iter().all(|part| said_of.contains(part));
+    assert!(output.status.success() && is_noted, "{said_of}");
+    let output = run(&example("checks/returned_threads_fixed.cu"), &["--check"]);
+    assert!(output.status.success() && !said(&output).contains("note["), "{}", said(&output));
+}
+
+/// The host touches memory in other ways than by single accesses, while a stream may still work on it.
+const PENDING: &str = "
+#include <cstring>
+__global__ void k(int* a) { a[threadIdx.x] += 1; }
+int main() {
+  int *a, b[8];
+  cudaMallocManaged(&a, sizeof b);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaEvent_t event;
+  cudaEventCreate(&event);
+  k<<<1, 8, 0, stream>>>(a);
+  cudaEventRecord(event, stream);
+#ifdef WAITS
+  cudaEventSynchronize(event);
+#endif
+  TOUCHED
+  cudaDeviceSynchronize();
+  return 0;
+}
+";
+
+#[test]
+fn copies_fills_and_atomics_of_the_host_are_checked() {
+    for touched in
+        ["std::memcpy(b, a, sizeof b);", "std::memset(a, 0, sizeof b);", "__atomic_fetch_add(a, 1, __ATOMIC_SEQ_CST);"]
+    {
+        let text = PENDING.replace("TOUCHED", touched);
+        let said_of = |flags: &[&str]| said(&run_text(&text, &[&["--check", "--", "-O2"], flags].concat()));
+        let found = said_of(&[]);
+        assert!(found.contains("error[X0207]") && found.contains("program.cu:16  "), "{touched}: {found}");
+        assert_eq!(said_of(&["-DWAITS"]), "", "{touched}");
+    }
+}
+
+#[test]
 fn the_library_is_found_for_programs_that_are_built_elsewhere() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
     let output = command.args(["where", "cudart"]).output().expect("the command can be started");

@@ -332,6 +332,20 @@ pub(crate) unsafe extern "C" fn access(
     }
 }
 
+/// The memory that the host's accesses matter in, for programs that tell of them by [`host_access`]; empty without checks.
+pub fn memory_of_checks() -> Range<usize> {
+    if runtime().config.check { arena::range() } else { 0..0 }
+}
+
+/// The host is about to access memory of [`memory_of_checks`].
+pub fn host_access(address: usize, bytes: usize, kind: AccessKind, site: Site) {
+    with(|checks| {
+        let site = checks.site(site);
+        // The memory exists, so the host goes on after the finding.
+        let _ = checks.checker.host_access(Access { address, size: bytes, kind, alignment: 1, site });
+    });
+}
+
 /// # Safety
 /// As for [`access`].
 pub(crate) unsafe extern "C" fn access_copy(to: *const c_void, from: *const c_void, bytes: u64, pc: *const c_void) {

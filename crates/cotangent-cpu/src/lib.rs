@@ -39,6 +39,7 @@ mod runtime;
 mod stack;
 mod warp;
 
+pub use checks::{host_access, memory_of_checks};
 pub use error::{CudaError, describe_error};
 pub use loader::{FINDINGS_EXIT_CODE, LoadError, end_with_parent, run_program, start};
 pub use memory::{memory_at, place_variable, register_host_memory, unregister_host_memory};

@@ -119,12 +119,13 @@ pub fn unregister_host_memory(address: usize) -> i32 {
 /// Memory for a variable of a program that has no address of its own: zeroed, for ever, and known as `symbol` makes it
 /// known. None if there is no more memory.
 pub fn place_variable(name: &str, bytes: usize, alignment: usize, space: Space) -> Option<*mut u8> {
-    let alignment = alignment.max(ALIGNMENT).next_power_of_two();
-    let room = bytes.checked_add(alignment - ALIGNMENT)?.max(1);
+    let alignment = alignment.next_power_of_two();
+    let room = bytes.checked_add(alignment.checked_mul(3)?)?;
     let start = obtain(room)?;
     // SAFETY: just obtained with this size.
     unsafe { std::ptr::write_bytes(start, 0, room) };
-    let address = (start as usize).next_multiple_of(alignment);
+    // At a multiple of no more than it asks for: more would be chance.
+    let address = (start as usize).next_multiple_of(2 * alignment) + alignment;
     let memory = if space == Space::Managed { Memory::Managed } else { Memory::Device };
     with_allocations(|all| all.insert(address, Allocation { bytes, memory, origin: Origin::Variable }));
     checks::with(|checks| checks.symbol(address, bytes, name, space));

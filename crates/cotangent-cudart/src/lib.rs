@@ -22,6 +22,7 @@
 mod device;
 mod errors;
 mod functions;
+mod instrumentation;
 mod launching;
 mod memory;
 mod per_thread;

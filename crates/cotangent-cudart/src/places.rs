@@ -30,6 +30,12 @@ pub(crate) fn caller() -> Site {
     return_addresses().into_iter().find_map(|address| places.site(address)).unwrap_or(Site::UNKNOWN)
 }
 
+/// The place of a call that returns to this address.
+pub(crate) fn place_of(return_address: usize) -> Site {
+    let mut places = locked(&PLACES);
+    places.get_or_insert_default().site(return_address).unwrap_or(Site::UNKNOWN)
+}
+
 /// What is known about objects and addresses.
 #[derive(Default)]
 struct Places {

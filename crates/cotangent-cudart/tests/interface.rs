@@ -1,5 +1,5 @@
 //! The library has the interface of NVIDIA's: its structures have the layout of CUDA 13's headers, and every function that
-//! NVIDIA's library exports is there, under the same name.
+//! NVIDIA's library exports is there, under the same name. Besides there is only what tells of the host's accesses.
 
 mod toolkit;
 
@@ -40,7 +40,10 @@ fn structures_have_the_layout_of_the_headers() {
 fn every_function_of_the_library_is_there() {
     let (ours, nvidias) = (exports(&library()), exports(&toolkit("lib/libcudart.so.13")));
     assert!(nvidias.len() > 400);
-    assert_eq!(ours, nvidias);
+    let (callbacks, functions): (BTreeSet<_>, BTreeSet<_>) =
+        ours.into_iter().partition(|name| name.starts_with("__tsan_") || name.starts_with("__wrap_"));
+    assert_eq!(functions, nvidias);
+    assert!(callbacks.contains("__tsan_read4"), "{callbacks:?}");
 }
 
 /// The functions that a library exports.

@@ -27,6 +27,19 @@ const ARCHITECTURE: [&str; 2] = ["-gencode", "arch=compute_75,code=compute_75"];
 /// Flags that name architectures.
 const NAMES_ARCHITECTURE: [&str; 4] = ["-arch", "--gpu-architecture", "-gencode", "--generate-code"];
 
+/// For programs whose host code is checked: the calls that the thread sanitizer inserts, which our library answers, line
+/// tables for the places of accesses and calls, and real calls of the functions that copy.
+const COMPILE_CHECKED: &[&str] = &[
+    "-c",
+    "-Xcompiler",
+    "-fsanitize=thread",
+    "-Xcompiler",
+    "-Wno-tsan,-g1,-fno-builtin-memcpy,-fno-builtin-memmove,-fno-builtin-memset",
+];
+
+/// These calls come to our library too.
+const LINK_CHECKED: &[&str] = &["-Xlinker", "--wrap=memcpy,--wrap=memmove,--wrap=memset"];
+
 /// A folder in which the library has NVIDIA's names, for `-L` and `LD_LIBRARY_PATH`. `command` is this command's own file:
 /// the library is installed beside it.
 pub fn folder(environment: &Environment, command: &Path) -> Result<PathBuf, DriverError> {
@@ -58,51 +71,77 @@ fn library_beside(command: &Path) -> Option<PathBuf> {
     found.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
 }
 
-/// Has nvcc compile and link a file against the library in `folder`. The requests for gradients in it are answered, and
-/// what nvcc says goes to this process's own output.
-pub fn link(
-    environment: &Environment,
-    folder: &Path,
-    file: &Path,
-    flags: &[String],
-    output: &Path,
-    colour: bool,
-) -> Result<Linked, Failure> {
-    let mut words: Vec<OsString> = ["-cudart", "shared", "-L"].map(OsString::from).to_vec();
-    words.push(folder.into());
-    link_with(environment, words, &ARCHITECTURE, file, flags, output, colour)
+/// The CUDA runtime that a program is linked against.
+#[derive(Debug, Clone, Copy)]
+pub enum Runtime<'a> {
+    /// Cotangent's, which executes PTX, in the folder that [`folder`] has made.
+    OfCpu(&'a Path),
+    /// NVIDIA's own, for the GPUs of this machine.
+    OfGpu,
 }
 
-/// The same against NVIDIA's own runtime, for the GPUs of this machine.
-pub fn link_for_gpu(
-    environment: &Environment,
-    file: &Path,
-    flags: &[String],
-    output: &Path,
-    colour: bool,
-) -> Result<Linked, Failure> {
-    link_with(environment, Vec::new(), &["-arch=native"], file, flags, output, colour)
-}
-
-/// `runtime` are the words that choose the runtime, `architecture` those for a user who names none.
-fn link_with(
-    environment: &Environment,
-    runtime: Vec<OsString>,
-    architecture: &[&str],
-    file: &Path,
-    flags: &[String],
-    output: &Path,
-    colour: bool,
-) -> Result<Linked, Failure> {
-    let mut words: Vec<OsString> = ["nvcc", "--generate-line-info"].map(OsString::from).to_vec();
-    words.extend(runtime);
-    let names_architecture = |flag: &String| NAMES_ARCHITECTURE.iter().any(|name| flag.starts_with(name));
-    if !flags.iter().any(names_architecture) {
-        words.extend(architecture.iter().map(OsString::from));
+impl Runtime<'_> {
+    /// The words that choose it.
+    fn words(self) -> Vec<OsString> {
+        match self {
+            Runtime::OfCpu(folder) => {
+                ["-cudart", "shared", "-L"].map(OsString::from).into_iter().chain([folder.into()]).collect()
+            }
+            Runtime::OfGpu => Vec::new(),
+        }
     }
-    words.extend(flags.iter().map(OsString::from));
-    words.extend([file.into(), OsString::from("-o"), output.into()]);
-    let words = with_compiler(environment, &words)?;
+
+    /// The words for a user who names no architecture.
+    fn architecture(self) -> &'static [&'static str] {
+        match self {
+            Runtime::OfCpu(_) => &ARCHITECTURE,
+            Runtime::OfGpu => &["-arch=native"],
+        }
+    }
+}
+
+/// What is linked.
+#[derive(Debug, Clone, Copy)]
+pub struct LinkRequest<'a> {
+    pub runtime: Runtime<'a>,
+    pub file: &'a Path,
+    /// nvcc's.
+    pub flags: &'a [String],
+    /// Whether the host's accesses to memory report to the library.
+    pub check: bool,
+    pub output: &'a Path,
+    pub colour: bool,
+}
+
+/// Has nvcc compile and link a file. The requests for gradients in it are answered, and what nvcc says goes to this
+/// process's own output.
+pub fn link(environment: &Environment, request: &LinkRequest<'_>) -> Result<Linked, Failure> {
+    let mut words: Vec<OsString> = ["nvcc", "--generate-line-info"].map(OsString::from).to_vec();
+    words.extend(request.runtime.words());
+    let names_architecture = |flag: &String| NAMES_ARCHITECTURE.iter().any(|name| flag.starts_with(name));
+    if !request.flags.iter().any(names_architecture) {
+        words.extend(request.runtime.architecture().iter().map(OsString::from));
+    }
+    words.extend(request.flags.iter().map(OsString::from));
+    let step = |more: &[&str], input: &Path, output: &Path| {
+        let more = more.iter().map(OsString::from).chain([input.into(), OsString::from("-o"), output.into()]);
+        let words: Vec<OsString> = words.iter().cloned().chain(more).collect();
+        call(environment, &words, request.colour)
+    };
+    if !request.check {
+        return step(&[], request.file, request.output);
+    }
+    // Linked with the flag, the program would get the sanitizer's own runtime.
+    let object = request.output.with_extension("o");
+    let compiled = step(COMPILE_CHECKED, request.file, &object)?;
+    if !compiled.status.success() {
+        return Ok(compiled);
+    }
+    Ok(Linked { status: step(LINK_CHECKED, &object, request.output)?.status, notes: compiled.notes })
+}
+
+fn call(environment: &Environment, words: &[OsString], colour: bool) -> Result<Linked, Failure> {
+    let words = with_compiler(environment, words)?;
     let (status, notes) = match plan(environment, &words, colour)? {
         Plan::Changed(changed) => {
             let notes = changed.notes.clone();

@@ -11,10 +11,12 @@
 
 namespace cotangent {
 
-// Whether an access is more than the host's own business. The range is empty without checks.
+// Whether an access is more than the host's own business. The first range is empty without checks.
 static inline bool concerns_checks(const void* address) {
   if (api == nullptr || api->checking == 0) return false;
-  return in_kernel || reinterpret_cast<uint64_t>(address) - api->device_begin < api->device_bytes;
+  const uint64_t number = reinterpret_cast<uint64_t>(address);
+  return in_kernel || number - api->device_begin < api->device_bytes ||
+         number - managed_begin < managed_end - managed_begin;
 }
 
 static inline void report(const void* address, uint64_t bytes, CotangentAccess kind, uint32_t alignment,

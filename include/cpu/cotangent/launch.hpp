@@ -171,6 +171,7 @@ struct Symbol {
   template <class T>
   Symbol(const T* address, size_t bytes, const char* name, uint32_t space = COTANGENT_SPACE_DEVICE) {
     if (api != nullptr) api->symbol(address, bytes, name, space);
+    if (space == COTANGENT_SPACE_MANAGED) managed_variable(address, bytes);
   }
 };
 

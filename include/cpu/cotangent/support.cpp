@@ -36,6 +36,15 @@ const CotangentApi* api = nullptr;
 __thread bool in_kernel COTANGENT_THREAD_LOCAL = false;
 __thread unsigned int dynamic_bytes COTANGENT_THREAD_LOCAL = 0;
 
+uint64_t managed_begin = 0;
+uint64_t managed_end = 0;
+
+void managed_variable(const volatile void* address, uint64_t bytes) {
+  const uint64_t begin = reinterpret_cast<uint64_t>(address);
+  if (managed_end == 0 || begin < managed_begin) managed_begin = begin;
+  if (begin + bytes > managed_end) managed_end = begin + bytes;
+}
+
 CotangentDim* enter_block(const CotangentLaunch* launch, CotangentDim block_index) {
   ::blockIdx = {block_index.x, block_index.y, block_index.z};
   ::blockDim = dim3(launch->block.x, launch->block.y, launch->block.z);

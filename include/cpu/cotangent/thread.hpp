@@ -32,6 +32,11 @@ extern const CotangentApi* api __attribute__((visibility("hidden")));
 // Whether a kernel's thread runs on this OS thread now.
 extern __thread bool in_kernel COTANGENT_THREAD_LOCAL;
 
+// From the first to the last managed variable of the program; with checks the host's accesses there are looked at.
+extern uint64_t managed_begin __attribute__((visibility("hidden")));
+extern uint64_t managed_end __attribute__((visibility("hidden")));
+void managed_variable(const volatile void* address, uint64_t bytes);
+
 // The coordinates of a thread as a value, which printed code passes from function to function.
 struct Thread {
   uint3 threadIdx;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cotangent::emit::Dialect;
-use cotangent_driver::{DriverError, Environment, cudart};
+use cotangent_driver::cudart::{self, LinkRequest, Runtime};
+use cotangent_driver::{DriverError, Environment};
 
 use super::layout::Precision;
 use super::program::{Made, OTHER_MAIN, Program, Texts};
@@ -54,13 +55,13 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path, target: 
     flags.extend(path.parent().map(|parent| format!("-I{}", parent.display())));
     flags.extend(words.iter().cloned());
     let program = folder.join("program");
-    let linked = match &library {
-        Some(library) => cudart::link(&environment, library, &file, &flags, &program, false)?,
-        None => {
-            flags.push(ON_GPU.to_owned());
-            cudart::link_for_gpu(&environment, &file, &flags, &program, false)?
-        }
-    };
+    if target == Target::Gpu {
+        flags.push(ON_GPU.to_owned());
+    }
+    let runtime = library.as_deref().map_or(Runtime::OfGpu, Runtime::OfCpu);
+    // The host's code is the harness, which need not be checked.
+    let request = LinkRequest { runtime, file: &file, flags: &flags, check: false, output: &program, colour: false };
+    let linked = cudart::link(&environment, &request)?;
     if !linked.status.success() {
         let message = String::from("nvcc does not compile the derivative");
         return Err(DriverError::Rejected { message }.into());

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use cotangent_driver::compile::{CpuRequest, compile};
+use cotangent_driver::cudart::{self, LinkRequest, Runtime};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{self, Failure, Input};
-use cotangent_driver::{DriverError, Environment, Tools, cudart};
+use cotangent_driver::{DriverError, Environment, Tools};
 
 use super::tree::{Program, file_of, name_of};
 use crate::{exec, run_nvcc};
@@ -133,7 +134,11 @@ fn build_by_nvcc(file: &Path, lines: &[usize], output: &Path) -> Result<Built> {
     let environment = Environment::of_process();
     let library = run_nvcc::library(&environment)?;
     // Random programs leave things unused.
-    match cudart::link(&environment, &library, file, &["-w".to_owned()], output, false) {
+    let flags = ["-w".to_owned()];
+    // What the host touches is watched in Clang's build of them.
+    let request =
+        LinkRequest { runtime: Runtime::OfCpu(&library), file, flags: &flags, check: false, output, colour: false };
+    match cudart::link(&environment, &request) {
         Ok(linked) if linked.status.success() => Ok(Built::Whole),
         Ok(_) => Ok(failed("nvcc does not compile the text", "")),
         Err(Failure::Diagnostics(text)) => Ok(Built::Refused(refused(&text, lines))),

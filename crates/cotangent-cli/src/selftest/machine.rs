@@ -7,8 +7,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use cotangent_driver::cudart::{self, LinkRequest, Runtime};
 use cotangent_driver::tools::{find_gpus, find_nvcc};
-use cotangent_driver::{DriverError, Environment, Tools, cudart};
+use cotangent_driver::{DriverError, Environment, Tools};
 
 use super::Plan;
 use crate::exec::Configuration;
@@ -94,13 +95,14 @@ fn probe(plan: &Plan, environment: &Environment, scratch: &Path) -> Result<Vec<(
     let (file, program) = (scratch.join("probe.cu"), scratch.join("probe"));
     std::fs::write(&file, PROBE).context("cannot write a program")?;
     let mut command = Command::new(&program);
-    let linked = if plan.gpu {
-        cudart::link_for_gpu(environment, &file, &plan.flags(), &program, false)?
-    } else {
-        let library = run_nvcc::library(environment)?;
-        run_nvcc::configure(&mut command, &library, &Configuration { check: false, seed: 0, threads: 1 });
-        cudart::link(environment, &library, &file, &plan.flags(), &program, false)?
-    };
+    let library = (!plan.gpu).then(|| run_nvcc::library(environment)).transpose()?;
+    if let Some(library) = &library {
+        run_nvcc::configure(&mut command, library, &Configuration { check: false, seed: 0, threads: 1 });
+    }
+    let runtime = library.as_deref().map_or(Runtime::OfGpu, Runtime::OfCpu);
+    let flags = plan.flags();
+    let request = LinkRequest { runtime, file: &file, flags: &flags, check: false, output: &program, colour: false };
+    let linked = cudart::link(environment, &request)?;
     if !linked.status.success() {
         return Err(Unable::NotCompiled.into());
     }
