@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use cotangent_cpu::Random;
-use cotangent_cpu::check::{Checker, SharedMemory, Site};
+use cotangent_cpu::check::{Checker, Code, Event, SharedMemory, Site};
 
 use super::collective::{Operands, evaluate};
 use super::lanes::{LANES, Lanes, Mask, lanes_of};
@@ -226,7 +226,7 @@ impl Block<'_> {
             }
             self.barriers[id] = Barrier::default();
             is_released = true;
-            self.check_barrier(id)?;
+            self.check_barrier(id, barrier)?;
             for warp in 0..self.warps.len() {
                 for lane in lanes_of(self.warps[warp].at_barrier) {
                     self.release(warp, lane, id, barrier);
@@ -261,7 +261,7 @@ impl Block<'_> {
     }
 
     /// In a checked run all threads must wait at one line, and they order what they did before it.
-    fn check_barrier(&mut self, id: usize) -> Result<(), Stop> {
+    fn check_barrier(&mut self, id: usize, barrier: Barrier) -> Result<(), Stop> {
         if self.checker.is_none() {
             return Ok(());
         }
@@ -284,7 +284,23 @@ impl Block<'_> {
         if let Some(checker) = &mut self.checker {
             checker.barrier();
         }
+        if let Some((place, thread)) = first.filter(|_| barrier.count.is_none()) {
+            self.note_returned(place, thread);
+        }
         Ok(())
+    }
+
+    /// A barrier of the whole block was completed without threads that had returned. That works, and is noted.
+    fn note_returned(&mut self, place: Place, thread: u32) {
+        let returned = self.launch.block.iter().product::<u32>() - self.live_threads();
+        if returned == 0 {
+            return;
+        }
+        let site = self.site(place);
+        let Some(checker) = &mut self.checker else { return };
+        let remark = format!("{returned} threads of the block had returned");
+        let event = Event { site, what: "waits at a barrier".to_owned(), actor: checker.actor(thread), remark };
+        checker.report(Code::ReturnedThreads, None, event, None);
     }
 
     /// Lanes arrive at something that they compute together, or wait for the others.
