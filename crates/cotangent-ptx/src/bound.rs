@@ -7,6 +7,7 @@ use cotangent_cpu::check::Checker;
 use cotangent_cpu::kernel::{Failure, Kernel, Place, Shape};
 
 use crate::exec::{Image, Launch, Reason, Stop, run_block};
+use crate::layout::SharedLayout;
 use crate::module::Module;
 use crate::program;
 
@@ -16,9 +17,9 @@ pub struct Bound {
     /// Into the program's functions.
     pub(crate) kernel: usize,
     pub(crate) name: String,
-    /// Where each variable in shared memory lies.
-    pub(crate) shared: Vec<u32>,
-    pub(crate) static_shared: u32,
+    /// Shared memory, and in checked runs.
+    pub(crate) dense: SharedLayout,
+    pub(crate) loose: SharedLayout,
     pub(crate) arguments: Vec<u8>,
     pub(crate) limit: u64,
 }
@@ -36,7 +37,7 @@ impl Kernel for Bound {
     }
 
     fn static_shared(&self) -> usize {
-        self.static_shared as usize
+        self.dense.end as usize
     }
 
     fn run_block(
@@ -58,8 +59,7 @@ impl Kernel for Bound {
         let image = Image {
             program: &self.module.program,
             kernel: self.kernel,
-            shared: &self.shared,
-            static_shared: self.static_shared,
+            shared: if checker.is_some() { &self.loose } else { &self.dense },
             parameters: &self.arguments,
         };
         run_block(&image, launch, checker).map_err(|stop| Box::new(self.failure(stop, shape.block)))

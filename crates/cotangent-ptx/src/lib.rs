@@ -4,6 +4,7 @@
 //!   fatbin    what nvcc put into the program  -> text
 //!   syntax    text                            -> tree of directives and instructions, names as they are written
 //!   decode    tree                            -> program: registers are numbers, labels positions, symbols addresses
+//!   layout    program, a kernel               -> where its variables lie in shared memory
 //!   exec      program, arguments              -> runs one block, each thread with its own position
 //!   bound     a kernel with its arguments, as cotangent-cpu launches it
 //!   module    what others see: load, look up, bind arguments
@@ -16,6 +17,7 @@ mod bound;
 mod decode;
 mod exec;
 pub mod fatbin;
+mod layout;
 mod module;
 mod program;
 mod syntax;

@@ -6,6 +6,7 @@ use cotangent_cpu::kernel::written_name;
 
 use crate::bound::Bound;
 use crate::decode::{Placed, Wanted, decode};
+use crate::layout::{SharedLayout, Spacing};
 use crate::program::{Function, Program};
 use crate::syntax::{SyntaxError, parse};
 
@@ -91,7 +92,7 @@ impl Module {
             .map(|slot| Parameter { offset: slot.offset as usize, bytes: slot.bytes as usize });
         Some(KernelInfo {
             parameters: parameters.collect(),
-            static_shared: self.layout(index).1 as usize,
+            static_shared: SharedLayout::new(&self.program, index, Spacing::Dense).end as usize,
             local_bytes: function.frame as usize,
             max_threads: function.max_threads,
         })
@@ -100,52 +101,16 @@ impl Module {
     /// A kernel with its arguments: the bytes of the parameters, where [`KernelInfo::parameters`] says.
     pub fn bind(self: &Arc<Module>, name: &str, arguments: Vec<u8>) -> Option<Bound> {
         let (index, function) = self.kernel_function(name)?;
-        let (shared, static_shared) = self.layout(index);
+        let [dense, loose] =
+            [Spacing::Dense, Spacing::Loose].map(|spacing| SharedLayout::new(&self.program, index, spacing));
         let name = written_name(&function.name);
         let module = Arc::clone(self);
-        Some(Bound { module, kernel: index, name, shared, static_shared, arguments, limit: u64::MAX })
+        Some(Bound { module, kernel: index, name, dense, loose, arguments, limit: u64::MAX })
     }
 
     fn kernel_function(&self, name: &str) -> Option<(usize, &Function)> {
         let index = *self.program.by_name.get(name)?;
         let function = &self.program.functions[index];
         (function.is_kernel && function.is_defined).then_some((index, function))
-    }
-
-    /// Where the variables in shared memory lie that a kernel can reach, and how many bytes they take. What a launch adds
-    /// follows them.
-    fn layout(&self, kernel: usize) -> (Vec<u32>, u32) {
-        let program = &self.program;
-        let mut reached = vec![false; program.functions.len()];
-        let mut pending = vec![kernel];
-        while let Some(index) = pending.pop() {
-            if std::mem::replace(&mut reached[index], true) {
-                continue;
-            }
-            let function = &program.functions[index];
-            pending.extend(&function.callees);
-            if function.calls_unknown {
-                let others = program.functions.iter().enumerate().filter(|(_, other)| !other.is_kernel);
-                pending.extend(others.map(|(index, _)| index));
-            }
-        }
-        let functions = program.functions.iter().zip(&reached).filter(|(_, reached)| **reached);
-        let mut used: Vec<usize> = functions.flat_map(|(function, _)| function.shared.iter().copied()).collect();
-        used.sort_unstable();
-        used.dedup();
-        let mut offsets = vec![0; program.shared.len()];
-        let mut end = 0u32;
-        for &index in &used {
-            let variable = &program.shared[index];
-            if let Some(bytes) = variable.bytes {
-                offsets[index] = end.checked_next_multiple_of(variable.alignment).unwrap_or(u32::MAX);
-                end = offsets[index].saturating_add(bytes);
-            }
-        }
-        let dynamic = used.iter().filter(|index| program.shared[**index].bytes.is_none());
-        let alignment = dynamic.clone().map(|index| program.shared[*index].alignment).max().unwrap_or(1);
-        let end = end.checked_next_multiple_of(alignment).unwrap_or(u32::MAX);
-        dynamic.for_each(|index| offsets[*index] = end);
-        (offsets, end)
     }
 }

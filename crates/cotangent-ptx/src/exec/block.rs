@@ -10,6 +10,7 @@ use super::lanes::{LANES, Lanes, Mask, lanes_of};
 use super::memory::{SHARED_BYTES, Windows};
 use super::warp::Warp;
 use super::{Reason, Stop};
+use crate::layout::SharedLayout;
 use crate::program::{BarrierResult, Collective, Instruction, Op, Place, Position, Program};
 
 /// What an uninitialised byte looks like in a checked run: no number, or minus one.
@@ -26,9 +27,7 @@ pub(crate) struct Image<'a> {
     pub(crate) program: &'a Program,
     /// Into the program's functions.
     pub(crate) kernel: usize,
-    /// Where each variable in shared memory lies.
-    pub(crate) shared: &'a [u32],
-    pub(crate) static_shared: u32,
+    pub(crate) shared: &'a SharedLayout,
     pub(crate) parameters: &'a [u8],
 }
 
@@ -92,7 +91,7 @@ pub(crate) fn run_block(image: &Image<'_>, launch: Launch, checker: Option<&mut 
         let machine = machine.get_or_insert_with(|| Machine { windows: Windows::new(), warps: Vec::new() });
         let threads = launch.block.iter().product::<u32>() as usize;
         machine.warps.resize_with(threads.div_ceil(LANES), Warp::default);
-        let shared = image.static_shared as usize + launch.dynamic_shared as usize;
+        let shared = image.shared.end as usize + launch.dynamic_shared as usize;
         if shared > SHARED_BYTES {
             let reason = Reason::TooMuchShared { bytes: shared };
             return Err(Stop { reason, place: Place::default(), thread: 0 });
@@ -126,13 +125,13 @@ impl Block<'_> {
     fn begin_checks(&mut self) {
         let Some(checker) = &mut self.checker else { return };
         let shared = self.windows.shared();
-        let dynamic = shared + self.image.static_shared as usize;
+        let dynamic = shared + self.image.shared.end as usize;
         let end = dynamic + self.launch.dynamic_shared as usize;
         self.windows.fill(shared, end - shared, POISON);
         let memory = SharedMemory {
             static_range: shared..dynamic,
             dynamic_range: dynamic..end,
-            dynamic_capacity: SHARED_BYTES - self.image.static_shared as usize,
+            dynamic_capacity: SHARED_BYTES - self.image.shared.end as usize,
         };
         checker.ignore(self.windows.parameters()..self.windows.parameters() + super::memory::PARAMETER_BYTES);
         checker.begin_block(self.launch.index, memory);

@@ -28,7 +28,7 @@ impl Block<'_> {
             Source::Special(special) => self.special(warp, special),
             Source::Frame(offset) => self.warps[warp].frame.map(|frame| u64::from(frame.wrapping_add(offset))),
             Source::Shared { variable, offset } => {
-                [u64::from(self.image.shared[variable as usize].wrapping_add(offset)); LANES]
+                [u64::from(self.image.shared.offsets[variable as usize].wrapping_add(offset)); LANES]
             }
         }
     }
@@ -63,7 +63,7 @@ impl Block<'_> {
             Special::LanesAbove => lanes(|lane| !(u32::MAX >> (31 - lane))),
             Special::LanesFrom => lanes(|lane| u32::MAX << lane),
             Special::DynamicShared => same(launch.dynamic_shared),
-            Special::TotalShared => same(launch.dynamic_shared + self.image.static_shared),
+            Special::TotalShared => same(launch.dynamic_shared + self.image.shared.end),
             Special::Clock => [self.clock; LANES],
         }
     }
