@@ -60,7 +60,10 @@ impl Ctx<'_> {
                         let rest = [vec![to, bytes], optional(args, stream)].concat();
                         out.push(call_of("cotangent::clear", rest));
                     }
-                    None => return pair,
+                    None => {
+                        out.extend(self.wait_of_constant_copy(stream, &args[kind_at]));
+                        return pair;
+                    }
                 }
                 out.extend(self.wait_after(args, &args[kind_at], stream));
             }
@@ -84,7 +87,10 @@ impl Ctx<'_> {
                         let rest = [vec![to, to_pitch], rows, optional(args, stream)].concat();
                         out.push(call_of("cotangent::clear_rows", rest));
                     }
-                    None => return pair,
+                    None => {
+                        out.extend(self.wait_of_constant_copy(stream, kind));
+                        return pair;
+                    }
                 }
                 out.extend(self.wait_after(args, kind, stream));
             }
@@ -272,12 +278,13 @@ impl Ctx<'_> {
     }
 
     /// The reverse of a copy to or from a variable outside functions: if that is named, it has adjoints as arrays have.
-    fn copied_symbol(&mut self, stmt: &Stmt, call: &str, args: &[Expr]) -> Option<Stmt> {
-        let copy = SymbolCopy::new(call, args)?;
+    fn copied_symbol(&mut self, stmt: &Stmt, call: &str, args: &[Expr]) -> Block {
+        let Some(copy) = SymbolCopy::new(call, args) else { return Block::new() };
+        let stream_at = copy.stream.map(|_| 5);
         let mut targets = self.objects.targets(copy.to);
         targets.extend(self.objects.targets(copy.from));
         if !targets.iter().any(|object| self.activity.is_active(object)) {
-            return None;
+            return self.wait_of_constant_copy(stream_at, &copy.kind).into_iter().collect();
         }
         let unnamed = targets.iter().find_map(|object| match object.base {
             Base::Global(global) => Some(&self.module.globals[global].name),
@@ -287,19 +294,24 @@ impl Ctx<'_> {
             let message = format!("`{call}` moves active values to or from `{name}`, which is not named");
             let refused = Diagnostic::new(CONSTANT_MEMORY, stmt.span, message, "no adjoint is handed in for it");
             self.report(refused.help(format!("name `{name}` too")));
-            return None;
+            return Block::new();
         }
-        let (to, from) = self.copied(copy.to, copy.from, stmt.span)?;
+        let Some((to, from)) = self.copied(copy.to, copy.from, stmt.span) else {
+            return self.wait_of_constant_copy(stream_at, &copy.kind).into_iter().collect();
+        };
         let stream = copy.stream.into_iter().cloned().collect();
-        Some(match copy.at_offset(to, from) {
+        match copy.at_offset(to, from) {
             (to, Some(from)) => {
                 let rest = vec![from, to, copy.bytes.clone(), copy.kind.clone()];
                 let is_contended = self.is_contended(&targets);
                 let call = if is_contended { "cotangent::add_copied_at_once" } else { "cotangent::add_copied" };
-                call_of(call, [rest, stream].concat())
+                vec![call_of(call, [rest, stream].concat())]
             }
-            (to, None) => call_of("cotangent::clear", [vec![to, copy.bytes.clone()], stream].concat()),
-        })
+            (to, None) => {
+                let clear = call_of("cotangent::clear", [vec![to, copy.bytes.clone()], stream].concat());
+                self.wait_of_constant_copy(stream_at, &copy.kind).into_iter().chain([clear]).collect()
+            }
+        }
     }
 
     /// The adjoints of a copy's target and source; none if the target is constant.

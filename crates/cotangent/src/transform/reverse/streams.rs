@@ -83,6 +83,41 @@ impl Ctx<'_> {
         launch::is_waited_for(stream, kind).then(|| call_of("cudaDeviceSynchronize", Vec::new()))
     }
 
+    /// The same for a copy that has no adjoint. Without other streams than the default one all is in order anyhow.
+    pub(super) fn wait_of_constant_copy(&self, stream: Option<usize>, kind: &Expr) -> Option<Stmt> {
+        self.wait_of_copy(stream, kind).filter(|_| self.has_other_streams())
+    }
+
+    /// Whether something may run in another stream than the default one.
+    fn has_other_streams(&self) -> bool {
+        let mut has = false;
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            let stream = match &stmt.kind {
+                StmtKind::Launch(launch) => launch.stream.as_ref(),
+                StmtKind::Runtime { call, args, .. } => stream_of(call, args),
+                StmtKind::Declare { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::Call { .. }
+                | StmtKind::If { .. }
+                | StmtKind::For(_)
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. }
+                | StmtKind::Opaque { .. } => None,
+            };
+            has |= self.stream(stream, &[]) != Stream::Default;
+        });
+        has
+    }
+
     /// After the reverse of a copy in managed memory, which only the device works on, the host may come next. From host
     /// memory or to it, `add_copied` waits itself.
     pub(super) fn wait_after(&self, args: &[Expr], kind: &Expr, stream: Option<usize>) -> Option<Stmt> {
@@ -183,26 +218,8 @@ impl Ctx<'_> {
                 Some((launch.stream.as_ref(), args.flat_map(|arg| self.objects.reachable(arg)).collect()))
             }
             StmtKind::Runtime { call, args, .. } => {
-                let class = runtime_class(call)?;
-                let (_, from) = class.ends_of_copy()?;
-                let stream = match class {
-                    RuntimeClass::Copy { stream, .. } | RuntimeClass::CopyRows { stream } => stream,
-                    RuntimeClass::Symbol => Some(5),
-                    RuntimeClass::Allocate { .. }
-                    | RuntimeClass::Memory { .. }
-                    | RuntimeClass::Free { .. }
-                    | RuntimeClass::Fill { .. }
-                    | RuntimeClass::FillRows { .. }
-                    | RuntimeClass::Create { .. }
-                    | RuntimeClass::Destroy
-                    | RuntimeClass::Synchronize
-                    | RuntimeClass::Record
-                    | RuntimeClass::WaitFor
-                    | RuntimeClass::Query
-                    | RuntimeClass::Own => return None,
-                };
-                let stream = stream.and_then(|position| args.get(position));
-                Some((stream, self.objects.targets(args.get(from)?)))
+                let (_, from) = runtime_class(call)?.ends_of_copy()?;
+                Some((stream_of(call, args), self.objects.targets(args.get(from)?)))
             }
             StmtKind::Declare { .. }
             | StmtKind::Assign { .. }
@@ -237,4 +254,26 @@ impl Ctx<'_> {
         let is_fixed = self.write_counts.get(&local).is_none_or(|count| *count <= most);
         if is_whole && is_fixed && !is_new_each_time { Stream::Variable(local) } else { Stream::Unknown }
     }
+}
+
+/// The stream that a copy or fill names, if it names one.
+fn stream_of<'a>(call: &str, args: &'a [Expr]) -> Option<&'a Expr> {
+    let position = match runtime_class(call)? {
+        RuntimeClass::Copy { stream, .. }
+        | RuntimeClass::CopyRows { stream }
+        | RuntimeClass::Fill { stream }
+        | RuntimeClass::FillRows { stream } => stream?,
+        RuntimeClass::Symbol => 5,
+        RuntimeClass::Allocate { .. }
+        | RuntimeClass::Memory { .. }
+        | RuntimeClass::Free { .. }
+        | RuntimeClass::Create { .. }
+        | RuntimeClass::Destroy
+        | RuntimeClass::Synchronize
+        | RuntimeClass::Record
+        | RuntimeClass::WaitFor
+        | RuntimeClass::Query
+        | RuntimeClass::Own => return None,
+    };
+    args.get(position)
 }
