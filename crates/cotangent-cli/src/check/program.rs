@@ -11,8 +11,8 @@ use cotangent::emit::{Dialect, Sharing, emit, emit_behind};
 use cotangent::ir::build::FunctionBuilder;
 use cotangent::ir::walk;
 use cotangent::ir::{
-    Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Place, Provided, Space,
-    StmtKind, Type,
+    Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Name, Place, Provided,
+    Space, StmtKind, Type,
 };
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
 use cotangent_driver::flags::ParseFlags;
@@ -402,9 +402,10 @@ impl Texts<'_> {
     }
 }
 
-/// A derivative as programs have it.
+/// A derivative as programs have it, under other names: the program may ask for the same one.
 fn behind_the_program(module: &Module, provided: &Provided) -> (Module, String, String) {
-    let mut modules = [module.clone()];
+    let is_programs = |name: &Name| provided.functions.contains(name) || provided.unnamed.contains(name);
+    let mut modules = [renamed(module, |name| !is_programs(name))];
     let behind = emit_behind(&mut modules, provided, Sharing::None);
     let [module] = modules;
     (module, String::new(), behind.text)
@@ -412,7 +413,7 @@ fn behind_the_program(module: &Module, provided: &Provided) -> (Module, String, 
 
 /// A derivative with all that it needs, apart from the program's own.
 fn in_a_namespace(module: &Module, dialect: Dialect, space: String) -> (Module, String, String) {
-    let module = renamed(module);
+    let module = renamed(module, |_| true);
     let printed = emit(&module, dialect);
     let (includes, rest): (Vec<&str>, Vec<&str>) = printed.lines().partition(|line| line.starts_with("#include"));
     let mut text = format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
@@ -515,11 +516,11 @@ fn symbols(module: &Module, space: &str) -> String {
     module.globals.iter().enumerate().filter_map(line).collect()
 }
 
-/// The module with other names for its functions: a call with an argument of a type that is declared outside would find
-/// the user's function too.
-fn renamed(module: &Module) -> Module {
+/// The module with other names for some of its functions: a call with an argument of a type that is declared outside would
+/// find the user's function too.
+fn renamed(module: &Module, is_meant: impl Fn(&Name) -> bool) -> Module {
     let mut module = module.clone();
-    for function in module.functions.iter_mut() {
+    for function in module.functions.iter_mut().filter(|function| is_meant(&function.name)) {
         function.name = format!("{}_printed", function.name).into();
     }
     module
