@@ -43,7 +43,7 @@ pub use stmt::{
     AtomicOp, BarrierKind, Block, Case, CollectiveOp, For, Launch, LoopTest, OpaqueArg, Scope, Stmt, StmtKind,
 };
 pub use types::{FloatKind, IntKind, PointerType, RecordId, Type};
-pub use validate::{Violation, validate};
+pub use validate::{Violation, validate, validate_function};
 
 /// A name in the user's program. Cheap to clone.
 pub type Name = Arc<str>;

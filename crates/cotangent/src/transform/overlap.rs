@@ -17,6 +17,7 @@ use std::ops::ControlFlow;
 use super::locals::{NewLocals, declare, params_first, without_spans};
 use super::taken_name::free_name;
 use crate::analysis::{Base, Object, Objects, Step, carries_floats, effects, objects, reads_through};
+use crate::diagnostic::Diagnostic;
 use crate::ir::walk::{self, NodeMut};
 use crate::ir::{
     BinaryOp, Block, Expr, ExprKind, Function, FunctionId, Launch, LocalId, Module, Place, PlaceKind, StmtKind, Type,
@@ -32,8 +33,8 @@ pub(super) fn merge_overlapping(
     program: &mut Module,
     normal: &mut Module,
     host: FunctionId,
-    mut normal_form: impl FnMut(&Module, Function) -> Function,
-) {
+    mut normal_form: impl FnMut(&Module, FunctionId, Function) -> Result<Function, Vec<Diagnostic>>,
+) -> Result<(), Vec<Diagnostic>> {
     let mut body = std::mem::take(&mut normal.functions[host].body);
     let function = Function { body: body.clone(), ..normal.functions[host].clone() };
     let mut found = Vec::new();
@@ -47,19 +48,22 @@ pub(super) fn merge_overlapping(
     }
     let mut made: HashMap<(FunctionId, Vec<Group>), FunctionId> = HashMap::new();
     let mut found = found.into_iter();
+    let mut diagnostics = Vec::new();
     each_launch_mut(&mut body, &mut |launch| {
         let groups = found.next().unwrap_or_default();
         if groups.is_empty() {
             return;
         }
         let key = (launch.kernel, groups.clone());
-        let kernel = *made.entry(key).or_insert_with(|| {
+        launch.kernel = *made.entry(key).or_insert_with(|| {
             let kernel = merged(program, launch.kernel, &groups);
-            let form = normal_form(normal, kernel.clone());
-            normal.functions.push(form);
+            let id = FunctionId(normal.functions.len() as u32);
+            match normal_form(normal, id, kernel.clone()) {
+                Ok(form) => drop(normal.functions.push(form)),
+                Err(found) => diagnostics.extend(found),
+            }
             program.functions.push(kernel)
         });
-        launch.kernel = kernel;
         for group in &groups {
             for part in &group[1..] {
                 launch.args[*part] = distance(&launch.args[group[0]], &launch.args[*part]);
@@ -67,6 +71,7 @@ pub(super) fn merge_overlapping(
         }
     });
     normal.functions[host].body = body;
+    if diagnostics.is_empty() { Ok(()) } else { Err(diagnostics) }
 }
 
 fn each_launch_mut(block: &mut Block, f: &mut impl FnMut(&mut Launch)) {

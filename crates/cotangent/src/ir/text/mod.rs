@@ -37,7 +37,7 @@
 //!         | (place =)? call NAME(expr,*) ;   | (place =)? runtime NAME(expr,*) ;
 //!         | (place =)? opaque NAME((expr|STRING),*) ;
 //!         | (place =)? barrier KIND ((expr))? ;
-//!         | (place =)? atomic (block|system)? OP(place, (compare,)? value) ;
+//!         | (place =)? atomic (block|system|anywhere)? OP(place, (compare,)? value) ;
 //!         | (place =)? collective OP ([mask])? (expr,*) ;
 //! block   = { stmt* }
 //! expr    = (expr OP expr) | (expr ? expr : expr) | (expr as type) | -expr | !expr | ~expr

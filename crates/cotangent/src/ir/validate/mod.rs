@@ -90,20 +90,7 @@ impl From<Violation> for Diagnostic {
 
 /// Checks everything that the head of this file lists.
 pub fn validate(module: &Module) -> Result<(), Vec<Violation>> {
-    let mut checker = Checker {
-        module,
-        violations: Vec::new(),
-        item: "".into(),
-        span: Span::NONE,
-        stmt: None,
-        earlier_globals: module.globals.len(),
-        function: None,
-        visible: Visible::default(),
-        is_declared: Vec::new(),
-        is_counter: Vec::new(),
-        loops: 0,
-        breakables: 0,
-    };
+    let mut checker = Checker::new(module);
     checker.item_names();
     for (id, record) in module.records.entries() {
         checker.begin(&record.name, record.span);
@@ -117,6 +104,14 @@ pub fn validate(module: &Module) -> Result<(), Vec<Violation>> {
         checker.function(id, function);
     }
     checker.rules();
+    if checker.violations.is_empty() { Ok(()) } else { Err(checker.violations) }
+}
+
+/// Checks a function as if it had this place in the module, which may hold another form of it.
+pub fn validate_function(module: &Module, id: FunctionId, function: &Function) -> Result<(), Vec<Violation>> {
+    let mut checker = Checker::new(module);
+    checker.begin(&function.name, function.span);
+    checker.function(id, function);
     if checker.violations.is_empty() { Ok(()) } else { Err(checker.violations) }
 }
 
@@ -140,6 +135,23 @@ struct Checker<'m> {
 }
 
 impl<'m> Checker<'m> {
+    fn new(module: &'m Module) -> Checker<'m> {
+        Checker {
+            module,
+            violations: Vec::new(),
+            item: "".into(),
+            span: Span::NONE,
+            stmt: None,
+            earlier_globals: module.globals.len(),
+            function: None,
+            visible: Visible::default(),
+            is_declared: Vec::new(),
+            is_counter: Vec::new(),
+            loops: 0,
+            breakables: 0,
+        }
+    }
+
     fn begin(&mut self, item: &Name, span: Span) {
         self.item = item.clone();
         self.span = span;

@@ -32,12 +32,17 @@ impl Inlining {
     pub(in crate::transform) fn new(inlined: HashSet<FunctionId>) -> Inlining {
         Inlining { is_pure: IdVec::new(), inlined }
     }
+
+    /// Whether a function that was looked at is pure.
+    pub(super) fn is_pure(&self, function: FunctionId) -> bool {
+        self.is_pure.get(function).copied().unwrap_or(false)
+    }
 }
 
 /// Inlines what must be inlined into the next function of the module, whose callees have been through this already.
 pub(in crate::transform) fn inline_calls(module: &Module, known: &mut Inlining, function: &mut Function) {
     // Bodies that write: each round may bring in no new calls, as callees are done already.
-    let is_pure = |id: FunctionId| known.is_pure.get(id).copied().unwrap_or(false);
+    let is_pure = |id: FunctionId| known.is_pure(id);
     let has_rule = |id: FunctionId| module.rule(id).is_some();
     splice(module, function, &|_, callee, _| {
         !has_rule(callee) && (!is_pure(callee) || known.inlined.contains(&callee))

@@ -16,6 +16,7 @@ mod records;
 mod references;
 mod runtime;
 mod shared;
+mod stages;
 
 pub(super) use addresses::{address, address_taken};
 pub(super) use counted::counted_loops;
@@ -28,3 +29,4 @@ pub(super) use records::split_records;
 pub(super) use references::name_pointers;
 pub(super) use runtime::results_of_runtime;
 pub(super) use shared::gather_shared;
+pub(super) use stages::normal_form;

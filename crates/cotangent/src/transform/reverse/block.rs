@@ -101,8 +101,11 @@ impl Ctx<'_> {
             | StmtKind::Continue
             | StmtKind::Return(_)
             | StmtKind::Push { .. }
-            | StmtKind::Pop { .. }
-            | StmtKind::Opaque { .. } => Pair { forward: vec![stmt.clone()], reverse: Block::new() },
+            | StmtKind::Pop { .. } => {
+                self.contradiction(stmt);
+                Pair::default()
+            }
+            StmtKind::Opaque { .. } => Pair { forward: vec![stmt.clone()], reverse: Block::new() },
         };
         self.take_back(stmt, &mut pair.reverse);
         if is_of_result(stmt) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::Pullbacks;
 use super::calls::as_pointer;
 use crate::analysis::{Activity, Base, Object, Objects, carries_floats, stmt_writes, uses_memory};
-use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, MIXED_POINTER, UNKNOWN_POINTER};
+use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, INTERNAL, MIXED_POINTER, UNKNOWN_POINTER};
 use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
@@ -89,6 +89,13 @@ impl Ctx<'_> {
         if !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// A statement that the normal form does not have: a mistake of ours, and no reason for an adjoint of nothing.
+    pub(super) fn contradiction(&mut self, stmt: &Stmt) {
+        let message = "reverse mode met a statement that its normal form does not have";
+        let help = "this is a bug in Cotangent; please report it with the program that shows it";
+        self.report(Diagnostic::new(INTERNAL, stmt.span, message, "this statement").help(help));
     }
 
     /// Whether a local is one of the primal function.

@@ -35,10 +35,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
 use super::convergence::divergent_returns;
-use super::normalize::{
-    Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, masks_of_those_present, name_pointers,
-    pointers_to_indices, remove_jumps, results_of_runtime, split_records,
-};
+use super::normalize::{Inlining, normal_form};
 use super::overlap::merge_overlapping;
 use super::privatize::privatize;
 use super::references::references_to_pointers;
@@ -71,7 +68,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
     let mut inlined = HashSet::new();
     loop {
         let mut program = program.clone();
-        let normal = normalize(module, &mut program, request.function, &inlined);
+        let normal = normalize(module, &mut program, request.function, &inlined)?;
         let mut pullbacks = Pullbacks {
             output: program,
             analyses: request.analyses,
@@ -118,37 +115,28 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
 
 /// The module in the form that reverse mode works on. The kernels that a host function launches in the place of others are
 /// added to the program too.
-fn normalize(module: &Module, program: &mut Module, requested: FunctionId, inlined: &HashSet<FunctionId>) -> Module {
+fn normalize(
+    module: &Module,
+    program: &mut Module,
+    requested: FunctionId,
+    inlined: &HashSet<FunctionId>,
+) -> Result<Module, Vec<Diagnostic>> {
     let mut known = Inlining::new(inlined.clone());
-    let mut normal = normal_functions(module, &mut known);
+    let mut normal = normal_functions(module, &mut known)?;
     if module.functions[requested].space == Space::Host {
-        merge_overlapping(program, &mut normal, requested, |normal, kernel| normal_form(normal, kernel, &mut known));
+        let form = |normal: &Module, id, kernel| normal_form(normal, id, kernel, &mut known);
+        merge_overlapping(program, &mut normal, requested, form)?;
     }
-    normal
+    Ok(normal)
 }
 
 /// The functions of a module in that form.
-pub(super) fn normal_functions(module: &Module, known: &mut Inlining) -> Module {
+pub(super) fn normal_functions(module: &Module, known: &mut Inlining) -> Result<Module, Vec<Diagnostic>> {
     let mut normal = module.clone();
     for id in module.functions.ids() {
-        normal.functions[id] = normal_form(&normal, module.functions[id].clone(), known);
+        normal.functions[id] = normal_form(&normal, id, module.functions[id].clone(), known)?;
     }
-    normal
-}
-
-/// A function in that form; its callees in the module have it already.
-fn normal_form(module: &Module, mut function: Function, known: &mut Inlining) -> Function {
-    results_of_runtime(module, &mut function);
-    remove_jumps(module, &mut function);
-    loops_without_numbers(module, &mut function);
-    inline_calls(module, known, &mut function);
-    name_pointers(module, &mut function);
-    gather_shared(&mut function);
-    masks_of_those_present(module, &mut function);
-    split_records(module, &mut function);
-    pointers_to_indices(module, &mut function);
-    counted_loops(&mut function);
-    function
+    Ok(normal)
 }
 
 /// What a derivative is for.
