@@ -92,28 +92,7 @@ impl Ctx<'_> {
     fn has_other_streams(&self) -> bool {
         let mut has = false;
         walk::each_stmt(&self.primal.body, &mut |stmt| {
-            let stream = match &stmt.kind {
-                StmtKind::Launch(launch) => launch.stream.as_ref(),
-                StmtKind::Runtime { call, args, .. } => stream_of(call, args),
-                StmtKind::Declare { .. }
-                | StmtKind::Assign { .. }
-                | StmtKind::Accumulate { .. }
-                | StmtKind::Call { .. }
-                | StmtKind::If { .. }
-                | StmtKind::For(_)
-                | StmtKind::While { .. }
-                | StmtKind::Switch { .. }
-                | StmtKind::Break
-                | StmtKind::Continue
-                | StmtKind::Return(_)
-                | StmtKind::Barrier { .. }
-                | StmtKind::Atomic { .. }
-                | StmtKind::Collective { .. }
-                | StmtKind::Push { .. }
-                | StmtKind::Pop { .. }
-                | StmtKind::Opaque { .. } => None,
-            };
-            has |= self.stream(stream, &[]) != Stream::Default;
+            has |= stream_of(stmt).is_some_and(|stream| self.stream(stream, &[]) != Stream::Default);
         });
         has
     }
@@ -209,36 +188,17 @@ impl Ctx<'_> {
         }
     }
 
-    /// The stream of a statement, if it has one or runs in the default stream, and the arrays that it reads.
+    /// The stream of a launch or copy, and the arrays that it reads.
     fn reads_on_stream<'s>(&self, stmt: &'s Stmt) -> Option<(Option<&'s Expr>, BTreeSet<Object>)> {
-        match &stmt.kind {
-            StmtKind::Launch(launch) => {
-                let positions = reads_through(self.module, launch.kernel);
-                let args = positions.iter().filter_map(|position| launch.args.get(*position));
-                Some((launch.stream.as_ref(), args.flat_map(|arg| self.objects.reachable(arg)).collect()))
-            }
-            StmtKind::Runtime { call, args, .. } => {
-                let (_, from) = runtime_class(call)?.ends_of_copy()?;
-                Some((stream_of(call, args), self.objects.targets(args.get(from)?)))
-            }
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::Accumulate { .. }
-            | StmtKind::Call { .. }
-            | StmtKind::If { .. }
-            | StmtKind::For(_)
-            | StmtKind::While { .. }
-            | StmtKind::Switch { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Return(_)
-            | StmtKind::Barrier { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Collective { .. }
-            | StmtKind::Push { .. }
-            | StmtKind::Pop { .. }
-            | StmtKind::Opaque { .. } => None,
+        let stream = stream_of(stmt)?;
+        if let StmtKind::Launch(launch) = &stmt.kind {
+            let positions = reads_through(self.module, launch.kernel);
+            let args = positions.iter().filter_map(|position| launch.args.get(*position));
+            return Some((stream, args.flat_map(|arg| self.objects.reachable(arg)).collect()));
         }
+        let StmtKind::Runtime { call, args, .. } = &stmt.kind else { return None };
+        let (_, from) = runtime_class(call)?.ends_of_copy()?;
+        Some((stream, self.objects.targets(args.get(from)?)))
     }
 
     fn stream(&self, stream: Option<&Expr>, loops: &[HashSet<LocalId>]) -> Stream {
@@ -256,24 +216,46 @@ impl Ctx<'_> {
     }
 }
 
-/// The stream that a copy or fill names, if it names one.
-fn stream_of<'a>(call: &str, args: &'a [Expr]) -> Option<&'a Expr> {
-    let position = match runtime_class(call)? {
-        RuntimeClass::Copy { stream, .. }
-        | RuntimeClass::CopyRows { stream }
-        | RuntimeClass::Fill { stream }
-        | RuntimeClass::FillRows { stream } => stream?,
-        RuntimeClass::Symbol => 5,
-        RuntimeClass::Allocate { .. }
-        | RuntimeClass::Memory { .. }
-        | RuntimeClass::Free { .. }
-        | RuntimeClass::Create { .. }
-        | RuntimeClass::Destroy
-        | RuntimeClass::Synchronize
-        | RuntimeClass::Record
-        | RuntimeClass::WaitFor
-        | RuntimeClass::Query
-        | RuntimeClass::Own => return None,
-    };
-    args.get(position)
+/// The stream that a launch, copy or fill names, or none for the default stream; nothing for other statements.
+fn stream_of(stmt: &Stmt) -> Option<Option<&Expr>> {
+    match &stmt.kind {
+        StmtKind::Launch(launch) => Some(launch.stream.as_ref()),
+        StmtKind::Runtime { call, args, .. } => {
+            let position = match runtime_class(call)? {
+                RuntimeClass::Copy { stream, .. }
+                | RuntimeClass::CopyRows { stream }
+                | RuntimeClass::Fill { stream }
+                | RuntimeClass::FillRows { stream } => stream,
+                RuntimeClass::Symbol => Some(5),
+                RuntimeClass::Allocate { .. }
+                | RuntimeClass::Memory { .. }
+                | RuntimeClass::Free { .. }
+                | RuntimeClass::Create { .. }
+                | RuntimeClass::Destroy
+                | RuntimeClass::Synchronize
+                | RuntimeClass::Record
+                | RuntimeClass::WaitFor
+                | RuntimeClass::Query
+                | RuntimeClass::Own => return None,
+            };
+            Some(position.and_then(|position| args.get(position)))
+        }
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => None,
+    }
 }
