@@ -89,7 +89,8 @@ impl Region {
 
     /// Whether all that can write this memory is seen, and its first content is not defined.
     pub(super) fn has_initialisation(&self) -> bool {
-        let is_allocation = matches!(self.kind, RegionKind::Global { space: Space::Device, .. }) && self.name.is_none();
+        let is_live = matches!(self.kind, RegionKind::Global { space: Space::Device, freed: None });
+        let is_allocation = is_live && self.name.is_none();
         self.is_shared() || is_allocation
     }
 
@@ -184,12 +185,13 @@ impl Memory {
         self.starting_at_or_before(address).filter(|id| self.region(*id).range.start == address)
     }
 
-    /// Remembers that a region was freed; its shadow is given back.
+    /// Remembers that a region was freed; what was known about its bytes is given back.
     pub(super) fn mark_freed(&mut self, id: RegionId, site: Site) {
         let region = &mut self.regions[id.0 as usize];
         if let RegionKind::Global { freed, .. } = &mut region.kind {
             *freed = Some(site);
         }
+        region.initialised = Bitmap::default();
         self.shadow_bytes -= region.shadow.clear();
     }
 
