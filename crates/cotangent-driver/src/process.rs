@@ -31,12 +31,10 @@ pub fn ends_with_us(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(before_it_runs) }
 }
 
-/// Runs a command, with all that it writes going to one file. None if it takes longer than the limit: it is ended then,
-/// with all that it started.
-pub fn run_within(command: &mut Command, limit: Duration, output: &File) -> io::Result<Option<ExitStatus>> {
+/// Runs a command that reads nothing. None if it takes longer than the limit: it is ended then, with all that it started.
+pub fn run_within(command: &mut Command, limit: Duration) -> io::Result<Option<ExitStatus>> {
     // A group of its own, so that what it starts can be ended with it.
-    ends_with_us(command).process_group(0).stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
-    let mut child = command.spawn()?;
+    let mut child = ends_with_us(command).process_group(0).stdin(Stdio::null()).spawn()?;
     let group = child.id() as libc::pid_t;
     let (ended, is_ended) = channel::<()>();
     let is_late = std::thread::scope(|scope| {
@@ -93,14 +91,13 @@ mod tests {
 
     #[test]
     fn a_process_that_takes_too_long_is_ended_with_what_it_started() {
-        let output = tempfile::tempfile().unwrap();
         let mut command = Command::new("bash");
         let started = Instant::now();
-        let ended = run_within(command.args(["-c", "sleep 60 & wait"]), Duration::from_millis(50), &output).unwrap();
+        let ended = run_within(command.args(["-c", "sleep 60 & wait"]), Duration::from_millis(50)).unwrap();
         assert_eq!(ended, None);
         assert!(started.elapsed() < Duration::from_secs(30));
         let mut command = Command::new("bash");
-        let ended = run_within(command.args(["-c", "exit 7"]), Duration::from_secs(60), &output).unwrap();
+        let ended = run_within(command.args(["-c", "exit 7"]), Duration::from_secs(60)).unwrap();
         assert_eq!(ended.and_then(|status| status.code()), Some(7));
     }
 

@@ -4,8 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -256,7 +255,7 @@ fn execute(folder: &Path, position: usize, way: Way, plain: bool) -> Result<Ende
     let (out, err) = (folder.join("out"), folder.join("err"));
     let file = |path: &Path| std::fs::File::create(path).context("cannot write what a program says");
     let mut command = way.command(folder, position as u64)?;
-    command.arg(name_of(position)).stdin(Stdio::null()).stdout(file(&out)?).stderr(file(&err)?);
+    command.arg(name_of(position)).stdout(file(&out)?).stderr(file(&err)?);
     if plain {
         command.env("ORACLE_PLAIN", "1");
     }
@@ -264,24 +263,7 @@ fn execute(folder: &Path, position: usize, way: Way, plain: bool) -> Result<Ende
     if way.check || way.nvcc {
         command.env("ORACLE_FEW", "1");
     }
-    let status = within(&mut command, LONGEST)?;
+    let status = cotangent_driver::run_within(&mut command, LONGEST).context("cannot run a program")?;
     let text = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Ok(Ended { status, said: text(&out)?, complaint: text(&err)? })
-}
-
-/// Runs a command; none if it had to be ended because it took too long.
-fn within(command: &mut Command, longest: Duration) -> Result<Option<ExitStatus>> {
-    let mut child = command.spawn().context("cannot run a program")?;
-    let id = child.id().to_string();
-    let (ended, has_ended) = channel::<()>();
-    std::thread::scope(|scope| {
-        let watch = scope.spawn(move || {
-            let is_late = has_ended.recv_timeout(longest) == Err(RecvTimeoutError::Timeout);
-            is_late && Command::new("kill").args(["-KILL", &id]).status().is_ok()
-        });
-        let status = child.wait().context("cannot wait for a program");
-        drop(ended);
-        let is_late = watch.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok(if is_late { None } else { Some(status?) })
-    })
 }

@@ -1,7 +1,6 @@
 //! What the report says about the machine, found before anything is tried. A small program is built and run as all others
 //! will be: if that does not work, nothing will, and a sentence says what to do.
 
-use std::io::{Read, Seek};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -11,7 +10,7 @@ use cotangent_driver::cudart::{self, LinkRequest, Runtime};
 use cotangent_driver::tools::{find_gpus, find_nvcc};
 use cotangent_driver::{DriverError, Environment, Tools};
 
-use super::Plan;
+use super::{Plan, said_within};
 use crate::exec::Configuration;
 use crate::run_nvcc;
 
@@ -107,12 +106,7 @@ fn probe(plan: &Plan, environment: &Environment, scratch: &Path) -> Result<Vec<(
         return Err(Unable::NotCompiled.into());
     }
     let _turn = plan.gpu.then(run_nvcc::turn_on_gpu).transpose()?;
-    let mut output = tempfile::tempfile_in(scratch).context("cannot make a file for the output")?;
-    let ended = cotangent_driver::run_within(&mut command, LONGEST, &output);
-    let ended = ended.with_context(|| format!("cannot run {}", program.display()))?;
-    let mut text = Vec::new();
-    output.rewind().and_then(|()| output.read_to_end(&mut text)).context("cannot read the output")?;
-    let text = String::from_utf8_lossy(&text);
+    let (ended, text) = said_within(&mut command, LONGEST, scratch)?;
     let mut lines: Vec<(String, String)> = text
         .lines()
         .filter_map(|line| line.split_once('\t'))

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -158,15 +158,10 @@ fn try_one(program: &Program, plan: &Plan<'_>, scratch: &Path) -> Result<Tried> 
 fn ending(words: &[String], plan: &Plan<'_>, folder: &Path) -> Result<(Verdict, String)> {
     let this_command = std::env::current_exe().context("cannot find this command's own file")?;
     let verdict = folder.join("verdict");
-    let mut output = tempfile::tempfile_in(folder).context("cannot make a file for the output")?;
     let mut command = Command::new(&this_command);
     // What it makes is in its folder, and goes with it even if the process is killed.
     command.arg(NAME).arg(&verdict).args(words).args(plan.words()).env("TMPDIR", folder);
-    let ended = cotangent_driver::run_within(&mut command, LIMIT, &output);
-    let ended = ended.with_context(|| format!("cannot run {}", this_command.display()))?;
-    let mut said = Vec::new();
-    output.rewind().and_then(|()| output.read_to_end(&mut said)).context("cannot read the output")?;
-    let mut said = String::from_utf8_lossy(&said).into_owned();
+    let (ended, mut said) = said_within(&mut command, LIMIT, folder)?;
     let Some(status) = ended else {
         said += &format!("\nended after {} seconds\n", LIMIT.as_secs());
         return Ok((Verdict::TookTooLong, said));
@@ -177,4 +172,16 @@ fn ending(words: &[String], plan: &Plan<'_>, folder: &Path) -> Result<(Verdict, 
         Verdict::Crashed
     });
     Ok((verdict, said))
+}
+
+/// Runs a command: how it ended, none if it took too long, and all that it wrote.
+fn said_within(command: &mut Command, limit: Duration, folder: &Path) -> Result<(Option<ExitStatus>, String)> {
+    let mut output = tempfile::tempfile_in(folder).context("cannot make a file for the output")?;
+    let same = || output.try_clone().context("cannot write to the output twice");
+    command.stdout(same()?).stderr(same()?);
+    let ended = cotangent_driver::run_within(command, limit);
+    let ended = ended.with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    let mut said = Vec::new();
+    output.rewind().and_then(|()| output.read_to_end(&mut said)).context("cannot read the output")?;
+    Ok((ended, String::from_utf8_lossy(&said).into_owned()))
 }
