@@ -7,7 +7,6 @@ use cotangent_cpu::check::Checker;
 use cotangent_cpu::kernel::{Failure, Kernel, Place, Shape};
 
 use crate::exec::{Image, Launch, Reason, Stop, run_block};
-use crate::layout::SharedLayout;
 use crate::module::Module;
 use crate::program;
 
@@ -17,9 +16,6 @@ pub struct Bound {
     /// Into the program's functions.
     pub(crate) kernel: usize,
     pub(crate) name: String,
-    /// Shared memory, and in checked runs.
-    pub(crate) dense: SharedLayout,
-    pub(crate) loose: SharedLayout,
     pub(crate) arguments: Vec<u8>,
     pub(crate) limit: u64,
 }
@@ -37,7 +33,7 @@ impl Kernel for Bound {
     }
 
     fn static_shared(&self) -> usize {
-        self.dense.end as usize
+        self.module.layouts(self.kernel).dense.end as usize
     }
 
     fn run_block(
@@ -56,10 +52,11 @@ impl Kernel for Bound {
             seed,
             limit: self.limit,
         };
+        let layouts = self.module.layouts(self.kernel);
         let image = Image {
             program: &self.module.program,
             kernel: self.kernel,
-            shared: if checker.is_some() { &self.loose } else { &self.dense },
+            shared: if checker.is_some() { &layouts.loose } else { &layouts.dense },
             parameters: &self.arguments,
         };
         run_block(&image, launch, checker).map_err(|stop| Box::new(self.failure(stop, shape.block)))

@@ -8,29 +8,50 @@ pub(crate) struct SharedLayout {
     pub(crate) end: u32,
 }
 
-impl SharedLayout {
-    /// The variables that a kernel can reach. What a launch adds follows them.
-    pub(crate) fn new(program: &Program, kernel: usize, spacing: Spacing) -> SharedLayout {
-        let mut reached = vec![false; program.functions.len()];
-        let mut pending = vec![kernel];
-        while let Some(index) = pending.pop() {
-            if std::mem::replace(&mut reached[index], true) {
-                continue;
-            }
-            let function = &program.functions[index];
-            pending.extend(&function.callees);
-            if function.calls_unknown {
-                let others = program.functions.iter().enumerate().filter(|(_, other)| !other.is_kernel);
-                pending.extend(others.map(|(index, _)| index));
-            }
+/// Both ways to lay out the shared memory of a kernel.
+pub(crate) struct SharedLayouts {
+    /// Variables are as near to each other as their alignment lets them be.
+    pub(crate) dense: SharedLayout,
+    /// No variable is aligned better than it says, so that what relies on more is found.
+    pub(crate) loose: SharedLayout,
+}
+
+impl SharedLayouts {
+    pub(crate) fn new(program: &Program, kernel: usize) -> SharedLayouts {
+        let used = used_by(program, kernel);
+        let [dense, loose] = [Spacing::Dense, Spacing::Loose].map(|spacing| SharedLayout::new(program, &used, spacing));
+        SharedLayouts { dense, loose }
+    }
+}
+
+/// The variables in shared memory that a kernel can reach.
+fn used_by(program: &Program, kernel: usize) -> Vec<usize> {
+    let mut reached = vec![false; program.functions.len()];
+    let mut pending = vec![kernel];
+    while let Some(index) = pending.pop() {
+        if std::mem::replace(&mut reached[index], true) {
+            continue;
         }
-        let functions = program.functions.iter().zip(&reached).filter(|(_, reached)| **reached);
-        let mut used: Vec<usize> = functions.flat_map(|(function, _)| function.shared.iter().copied()).collect();
-        used.sort_unstable();
-        used.dedup();
+        let function = &program.functions[index];
+        pending.extend(&function.callees);
+        if function.calls_unknown {
+            let others = program.functions.iter().enumerate().filter(|(_, other)| !other.is_kernel);
+            pending.extend(others.map(|(index, _)| index));
+        }
+    }
+    let functions = program.functions.iter().zip(&reached).filter(|(_, reached)| **reached);
+    let mut used: Vec<usize> = functions.flat_map(|(function, _)| function.shared.iter().copied()).collect();
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+impl SharedLayout {
+    /// What a launch adds follows the variables.
+    fn new(program: &Program, used: &[usize], spacing: Spacing) -> SharedLayout {
         let mut offsets = vec![0; program.shared.len()];
         let mut end = 0u32;
-        for &index in &used {
+        for &index in used {
             let variable = &program.shared[index];
             if let Some(bytes) = variable.bytes {
                 offsets[index] = spacing.place(end, variable.alignment);
@@ -45,12 +66,10 @@ impl SharedLayout {
     }
 }
 
-/// How near to each other variables in shared memory are.
+/// How near to each other variables are.
 #[derive(Clone, Copy)]
-pub(crate) enum Spacing {
-    /// As near as their alignment lets them.
+enum Spacing {
     Dense,
-    /// No variable is aligned better than it says: what relies on more than that is found.
     Loose,
 }
 

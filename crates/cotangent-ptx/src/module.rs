@@ -1,12 +1,12 @@
 //! A loaded module: its kernels and variables, and kernels with their arguments, ready to be launched.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cotangent_cpu::kernel::written_name;
 
 use crate::bound::Bound;
 use crate::decode::{Placed, Wanted, decode};
-use crate::layout::{SharedLayout, Spacing};
+use crate::layout::SharedLayouts;
 use crate::program::{Function, Program};
 use crate::syntax::{SyntaxError, parse};
 
@@ -48,6 +48,8 @@ pub struct KernelInfo {
 pub struct Module {
     pub(crate) program: Program,
     variables: Vec<(String, usize, usize)>,
+    /// Of the kernels among the functions, made when they are first asked for.
+    layouts: Vec<OnceLock<SharedLayouts>>,
 }
 
 impl Module {
@@ -71,7 +73,8 @@ impl Module {
             // SAFETY: the memory that `place` gave for this variable, no more than was asked for.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) };
         }
-        Ok(Module { program, variables })
+        let layouts = program.functions.iter().map(|_| OnceLock::new()).collect();
+        Ok(Module { program, variables, layouts })
     }
 
     /// The address and size of a variable.
@@ -92,7 +95,7 @@ impl Module {
             .map(|slot| Parameter { offset: slot.offset as usize, bytes: slot.bytes as usize });
         Some(KernelInfo {
             parameters: parameters.collect(),
-            static_shared: SharedLayout::new(&self.program, index, Spacing::Dense).end as usize,
+            static_shared: self.layouts(index).dense.end as usize,
             local_bytes: function.frame as usize,
             max_threads: function.max_threads,
         })
@@ -101,11 +104,14 @@ impl Module {
     /// A kernel with its arguments: the bytes of the parameters, where [`KernelInfo::parameters`] says.
     pub fn bind(self: &Arc<Module>, name: &str, arguments: Vec<u8>) -> Option<Bound> {
         let (index, function) = self.kernel_function(name)?;
-        let [dense, loose] =
-            [Spacing::Dense, Spacing::Loose].map(|spacing| SharedLayout::new(&self.program, index, spacing));
         let name = written_name(&function.name);
         let module = Arc::clone(self);
-        Some(Bound { module, kernel: index, name, dense, loose, arguments, limit: u64::MAX })
+        Some(Bound { module, kernel: index, name, arguments, limit: u64::MAX })
+    }
+
+    /// Where the variables of a kernel lie in shared memory.
+    pub(crate) fn layouts(&self, kernel: usize) -> &SharedLayouts {
+        self.layouts[kernel].get_or_init(|| SharedLayouts::new(&self.program, kernel))
     }
 
     fn kernel_function(&self, name: &str) -> Option<(usize, &Function)> {
