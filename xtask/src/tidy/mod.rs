@@ -4,6 +4,7 @@
 mod edges;
 mod needs;
 mod paths;
+mod rooms;
 mod sizes;
 mod text;
 
@@ -59,6 +60,7 @@ fn check(files: &[SourceFile]) -> Vec<Complaint> {
     complaints.extend(sizes::stale_exceptions(files));
     complaints.extend(edges::check_page(files));
     complaints.extend(needs::check(files));
+    complaints.extend(rooms::check(files));
     complaints.sort();
     complaints
 }

@@ -36,7 +36,7 @@ impl Frames {
         self.0.pop();
     }
 
-    pub(super) fn all(&self) -> &[Frame] {
+    pub(super) fn outermost_first(&self) -> &[Frame] {
         &self.0
     }
 

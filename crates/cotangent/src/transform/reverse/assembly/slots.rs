@@ -71,7 +71,7 @@ fn sliced_first(rules: &mut Rules<'_>, block: &[Stmt], wanted: LocalId) -> Resul
     let mut frames = rules.frames.clone();
     frames.enter(Frame { unstable: shared.into_iter().map(Object::local).collect(), ..Frame::default() });
     let mut slicer = Slicer::new(Values { vars: &rules.vars, frames: &frames });
-    let again = slicer.first(block, &mut BTreeSet::from([wanted]))?;
+    let again = slicer.before_all(block, &mut BTreeSet::from([wanted]))?;
     Ok(carry_out(&mut rules.vars, block, &again))
 }
 

@@ -18,7 +18,7 @@ use crate::rules::{RuntimeClass, runtime_class};
 /// What ends a stream.
 pub(in crate::transform::reverse) const STREAM_END: &str = "cudaStreamDestroy";
 
-pub(in crate::transform::reverse) fn address_of(expr: &Expr) -> Option<Place> {
+pub(in crate::transform::reverse) fn pointed_to(expr: &Expr) -> Option<Place> {
     match &expr.kind {
         ExprKind::AddressOf(place) => Some(place.clone()),
         _ => None,
@@ -79,7 +79,7 @@ impl Facts<'_> {
                 found = Some(bytes);
             }
         }
-        found.filter(|_| beginnings(self.module, self.primal, &self.address_taken).has(arg))
+        found.filter(|_| beginnings(self.module, self.primal, &self.address_taken).is_beginning(arg))
     }
 
     /// The sizes of all that is allocated for a variable; none if one of them may change.
@@ -136,7 +136,7 @@ impl Facts<'_> {
     }
 
     pub(in crate::transform::reverse) fn is_created(&self, handle: &Place) -> bool {
-        let makes = |arg: &Expr| address_of(arg).is_some_and(|place| place.kind == handle.kind);
+        let makes = |arg: &Expr| pointed_to(arg).is_some_and(|place| place.kind == handle.kind);
         self.has_call(RuntimeClass::Create { destroy: STREAM_END }, &makes)
             || self.has_call(RuntimeClass::Create { destroy: "cudaEventDestroy" }, &makes)
     }

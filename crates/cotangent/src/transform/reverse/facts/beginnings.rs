@@ -57,10 +57,10 @@ pub(in crate::transform::reverse) fn beginnings(
 
 impl Beginnings {
     /// Whether a pointer, whatever it promises, is the value of a variable that always points to a beginning.
-    pub(in crate::transform::reverse) fn has(&self, pointer: &Expr) -> bool {
+    pub(in crate::transform::reverse) fn is_beginning(&self, pointer: &Expr) -> bool {
         match &pointer.kind {
             ExprKind::Load(place) => slot(place).is_some_and(|slot| !self.is_moved(&slot)),
-            ExprKind::Cast(operand) if operand.ty.is_pointer() => self.has(operand),
+            ExprKind::Cast(operand) if operand.ty.is_pointer() => self.is_beginning(operand),
             _ => false,
         }
     }

@@ -93,7 +93,7 @@ impl<'a> Slicer<'a> {
 
     /// What becomes of the statements of a whole kernel if the needed variables are computed before it has run; else where
     /// they depend on memory that it writes.
-    pub(in crate::transform::reverse) fn first(
+    pub(in crate::transform::reverse) fn before_all(
         &mut self,
         block: &[Stmt],
         needed: &mut Needed,

@@ -10,6 +10,7 @@ mod reload;
 mod still;
 
 use super::frames::Frames;
+use super::rules::Rules;
 use super::variables::Variables;
 
 /// Values at a statement, and whether they are there later.
@@ -17,4 +18,11 @@ use super::variables::Variables;
 pub(super) struct Values<'a> {
     pub(super) vars: &'a Variables<'a>,
     pub(super) frames: &'a Frames,
+}
+
+impl Rules<'_> {
+    /// Values at the statement whose rule is made.
+    pub(super) fn values(&self) -> Values<'_> {
+        Values { vars: &self.vars, frames: &self.frames }
+    }
 }

@@ -172,14 +172,16 @@ impl Values<'_> {
             return self.vars.facts.objects.of_place(place).iter().all(is_intact);
         };
         let object = Object::local(local);
-        if body.declared.contains(&local) || self.frames.all().iter().any(|frame| frame.declared.contains(&local)) {
+        if body.declared.contains(&local)
+            || self.frames.outermost_first().iter().any(|frame| frame.declared.contains(&local))
+        {
             // A counter of a loop inside, or a variable that gets the same value each time.
             let is_own_counter = !body.inits.contains_key(&local) && self.is_inner_counter(local, body);
             return is_own_counter || body.inits.get(&local).is_some_and(|init| self.is_constant(init, body));
         }
         self.vars.is_register(local)
             && self.vars.facts.write_counts.get(&local).is_none_or(|count| *count <= 1)
-            && !self.frames.all().iter().any(|frame| frame.is_loop && frame.unstable.contains(&object))
+            && !self.frames.outermost_first().iter().any(|frame| frame.is_loop && frame.unstable.contains(&object))
     }
 
     /// Whether a variable counts the iterations of a loop around a store to the array.

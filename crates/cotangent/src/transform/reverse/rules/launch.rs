@@ -26,7 +26,8 @@ type Copied = Vec<(usize, Expr)>;
 /// Where the arrays begin that two pointers are into, if that tells whether they are one array.
 fn told_apart(known: &Beginnings, pointers: [&Expr; 2]) -> Option<[Expr; 2]> {
     let [left, right] = pointers.map(|pointer| root(pointer).clone());
-    let is_told = known.has(&left) && known.has(&right) && without_spans(&left) != without_spans(&right);
+    let is_told =
+        known.is_beginning(&left) && known.is_beginning(&right) && without_spans(&left) != without_spans(&right);
     is_told.then_some([left, right])
 }
 
@@ -145,7 +146,7 @@ impl Rules<'_> {
     /// What the reverse sweep of a kernel reads outside functions and what changes until then.
     fn changed_variables(&self, derived: &Derived, later: &BTreeSet<Object>) -> Vec<Object> {
         let mentioned = variables_of(self.derivatives.written(), derived.function);
-        let changed = later.iter().chain(self.frames.all().iter().flat_map(|frame| &frame.unstable));
+        let changed = later.iter().chain(self.frames.outermost_first().iter().flat_map(|frame| &frame.unstable));
         let mut found = BTreeSet::new();
         for object in changed {
             match object.base {

@@ -22,7 +22,6 @@ use std::collections::BTreeSet;
 use super::derivatives::Derivatives;
 use super::facts::Facts;
 use super::frames::Frames;
-use super::plan::Values;
 use super::variables::Variables;
 use crate::analysis::{Base, Object};
 use crate::diagnostic::{Diagnostic, INTERNAL};
@@ -61,11 +60,6 @@ pub(in crate::transform::reverse) struct Threads {
 }
 
 impl Rules<'_> {
-    /// The question where values are when the reverse sweep comes by.
-    pub(in crate::transform::reverse) fn values(&self) -> Values<'_> {
-        Values { vars: &self.vars, frames: &self.frames }
-    }
-
     pub(in crate::transform::reverse) fn report(&mut self, diagnostic: Diagnostic) {
         if !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);

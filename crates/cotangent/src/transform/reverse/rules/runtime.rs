@@ -5,7 +5,7 @@
 
 use super::super::super::locals::assign;
 use super::super::super::variables::SymbolCopy;
-use super::super::facts::allocations::{STREAM_END, address_of, always_frees, blocks};
+use super::super::facts::allocations::{STREAM_END, always_frees, blocks, pointed_to};
 use super::super::runtime_calls::{call_of, null_stream, optional, typed, uncast, wait_for};
 use super::{Pair, Rules};
 use crate::analysis::{Base, uses_memory};
@@ -125,7 +125,7 @@ impl Rules<'_> {
             }
             (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
             (RuntimeClass::Create { destroy }, [target, ..]) => {
-                if let Some(handle) = address_of(target).filter(|handle| self.facts.is_destroyed(handle)) {
+                if let Some(handle) = pointed_to(target).filter(|handle| self.facts.is_destroyed(handle)) {
                     if destroy == STREAM_END {
                         // It does not wait for what is still to be done.
                         out.push(call_of("cudaStreamSynchronize", vec![Expr::load(handle.clone())]));
