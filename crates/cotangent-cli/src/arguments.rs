@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cotangent::transform::{FACTS, Trust, passes};
 
 use crate::check::by_nvcc::Target;
 
@@ -263,7 +265,41 @@ pub(crate) struct Check {
     pub(crate) mode: Checked,
 
     #[command(flatten)]
+    pub(crate) believed: Believed,
+
+    #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// What reverse mode believes: tests of its facts have it doubt some.
+#[derive(Debug, Args)]
+pub(crate) struct Believed {
+    /// Replace a fact by its safe answer: the numbers must be the same
+    #[arg(long, value_name = "FACT", value_parser = fact_names(), hide = true)]
+    doubt: Option<String>,
+
+    /// Replace a fact by the answer one would like: somebody must notice
+    #[arg(long, value_name = "FACT", value_parser = fact_names(), hide = true)]
+    deny: Option<String>,
+
+    /// Leave out a pass of the normal form: it must be missed, or not matter
+    #[arg(long, value_name = "PASS", value_parser = PossibleValuesParser::new(passes()), hide = true)]
+    leave_out: Option<String>,
+}
+
+fn fact_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(FACTS.map(|(name, _)| name))
+}
+
+impl Believed {
+    pub(crate) fn trust(&self) -> Trust {
+        let fact = |name: &Option<String>| FACTS.iter().find(|(known, _)| name.as_deref() == Some(known));
+        Trust {
+            doubted: fact(&self.doubt).map(|(_, fact)| *fact),
+            denied: fact(&self.deny).map(|(_, fact)| *fact),
+            left_out: passes().find(|name| self.leave_out.as_deref() == Some(name)),
+        }
+    }
 }
 
 impl Check {

@@ -103,7 +103,7 @@ pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
         wide_adjoints: options.what.wide_adjoints,
     };
     let step = format!("Reading {}", file.display());
-    let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options.mode.forward_only()))?;
+    let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options))?;
     terminal.rendered(&prepared.notes);
 
     let function = &prepared.module.functions[prepared.request.function];
@@ -216,16 +216,18 @@ fn usage(terminal: &Terminal, message: &str) -> u8 {
     exit::USAGE
 }
 
-fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, forward_only: bool) -> Result<Prepared, Failure> {
+fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, options: &Check) -> Result<Prepared, Failure> {
     with_deep_stack(|| {
         let passes = read(tools, input)?;
         let rendered = |found: Vec<Diagnostic>| {
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
+        let request = request.with_trust(options.believed.trust());
         let space = module.functions[request.function].space;
         let forward = entry_of(&differentiate(&module, &request, Mode::Forward).map_err(rendered)?, space);
-        let gradients = if forward_only { Ok(Gradients::default()) } else { gradients(&module, &request) };
+        let gradients =
+            if options.mode.forward_only() { Ok(Gradients::default()) } else { gradients(&module, &request) };
         let gradients = gradients.map_err(rendered)?;
         let direct = direct_of(&passes, input.file);
         let lifted = lift(&module, &request).map_err(rendered)?;

@@ -48,6 +48,22 @@ pub fn activity(module: &Module, objects: &Objects<'_>, body: &Block, named: &[L
 }
 
 impl Activity {
+    /// Takes objects to be active, whatever was found.
+    pub fn add(&mut self, objects: impl IntoIterator<Item = Object>) {
+        for object in objects {
+            self.varied.insert(object.clone());
+            self.useful.insert(object);
+        }
+    }
+
+    /// Takes objects to be constant, whatever was found.
+    pub fn remove(&mut self, objects: impl IntoIterator<Item = Object>) {
+        for object in objects {
+            self.varied.remove(&object);
+            self.useful.remove(&object);
+        }
+    }
+
     /// Whether an object carries derivatives.
     pub fn is_active(&self, object: &Object) -> bool {
         self.is_varied(object) && self.is_useful(object)

@@ -38,6 +38,15 @@ pub fn accumulate_atomically(module: &mut Module, function: FunctionId) {
     write(module, function, &[], additions);
 }
 
+/// The same as if each thread were alone, for tests that must notice.
+pub(super) fn accumulate_plainly(module: &mut Module, function: FunctionId) {
+    let mut additions = Vec::new();
+    walk::each_stmt(&module.functions[function].body, &mut |stmt| {
+        additions.extend(matches!(stmt.kind, StmtKind::Accumulate { .. }).then_some(Addition::Plain));
+    });
+    write(module, function, &[], additions);
+}
+
 fn write(module: &mut Module, function: FunctionId, adjoints: &[AdjointParam], additions: Vec<Addition>) {
     let mut body = std::mem::take(&mut module.functions[function].body);
     let ctx = Ctx { module, function: &module.functions[function], adjoints };

@@ -19,14 +19,17 @@ mod shadow;
 mod signatures;
 mod simplify;
 mod taken_name;
+mod trust;
 mod variables;
 
 pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};
 pub use differentiable::differentiable_parameters;
 pub use forward::forward;
+pub use normalize::passes;
 pub use privatize::privatize;
 pub use request::{Analyses, Form, Named, Request};
 pub use reverse::{Decision, How, Plan, planned_reverse, reverse};
 pub use seeds::seeds;
 pub use shadow::{Shadows, shadow_name, shadow_type};
+pub use trust::{FACTS, Fact, Trust};
 pub use variables::{Lifted, lift};

@@ -1,5 +1,6 @@
 //! What is to be differentiated, from the names that the user gave.
 
+use super::Trust;
 use super::differentiable::{contains_float, contains_pointer, differentiable_parameters};
 use crate::analysis::uses_memory;
 use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE};
@@ -22,6 +23,8 @@ pub struct Request {
     pub record_slots: Option<u32>,
     /// Whether adjoints of arrays of half precision are `float` in reverse mode.
     pub wide_adjoints: bool,
+    /// What is not believed, in tests.
+    pub trust: Trust,
 }
 
 /// What a derivative is with respect to.
@@ -72,6 +75,7 @@ impl Request {
             rolled_back: Vec::new(),
             record_slots: None,
             wide_adjoints: false,
+            trust: Trust::default(),
         }
     }
 
@@ -79,6 +83,12 @@ impl Request {
     #[must_use]
     pub fn with_analyses(self, analyses: Analyses) -> Request {
         Request { analyses, ..self }
+    }
+
+    /// The same request, in which not everything is believed.
+    #[must_use]
+    pub fn with_trust(self, trust: Trust) -> Request {
+        Request { trust, ..self }
     }
 
     /// The same request in the split form. Memory that the parameters `saved` lead to may change between the two functions.

@@ -21,7 +21,7 @@ use crate::source::Span;
 /// A request in which nothing that is named, and no result, is an output.
 pub fn seeds(module: &Module, request: &Request) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let lifted = lift(module, request)?;
-    let normal = normal_functions(&lifted.module, &mut Inlining::new(HashSet::new()))?;
+    let normal = normal_functions(&lifted.module, &mut Inlining::new(HashSet::new()), request.trust)?;
     let function = &normal.functions[request.function];
     let objects = objects(&normal, function);
     let written: Vec<Object> = written(&objects, &function.body).into_iter().collect();

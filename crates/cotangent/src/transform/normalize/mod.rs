@@ -30,3 +30,4 @@ pub(super) use references::name_pointers;
 pub(super) use runtime::results_of_runtime;
 pub(super) use shared::gather_shared;
 pub(super) use stages::normal_form;
+pub use stages::passes;

@@ -1,7 +1,7 @@
 //! What the derivative of one function needs of others: derivatives that are written on the way.
 
-use super::super::launch;
 use super::super::shadow::Widening;
+use super::super::{Trust, launch};
 use crate::analysis::Object;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{FunctionId, LocalId, Module, Name};
@@ -58,6 +58,8 @@ pub(super) struct Options {
     pub(super) record_slots: Option<u32>,
     /// Which adjoints are wider than what they are the adjoints of.
     pub(super) widening: Widening,
+    /// What is not believed, in tests.
+    pub(super) trust: Trust,
 }
 
 /// The parameters of a kernel that are active, that may change between its sweeps, and that other streams add to.

@@ -24,7 +24,7 @@ mod variables;
 
 use std::collections::{HashMap, HashSet};
 
-use super::accumulate::{AdjointParam, accumulate, accumulate_atomically};
+use super::accumulate::{AdjointParam, accumulate, accumulate_atomically, accumulate_plainly};
 use super::convergence::divergent_returns;
 use super::normalize::{Inlining, normal_form};
 use super::overlap::merge_overlapping;
@@ -35,7 +35,7 @@ use super::signatures::check_rules;
 use super::simplify::simplify;
 use super::taken_name::{free_name, taken_name};
 use super::variables::lift;
-use super::{Analyses, Form, Request, launch};
+use super::{Analyses, Fact, Form, Request, Trust, launch};
 use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
 use crate::analysis::{self, Base, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, SHARED_LIMIT};
@@ -66,11 +66,11 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
     let mut inlined = HashSet::new();
     loop {
         let mut program = program.clone();
-        let normal = normalize(module, &mut program, request.function, &inlined)?;
+        let normal = normalize(module, &mut program, request, &inlined)?;
         let mut pullbacks = Pullbacks {
             output: program,
             analyses: request.analyses,
-            options: Options { record_slots: request.record_slots, widening: widening.clone() },
+            options: Options { record_slots: request.record_slots, widening: widening.clone(), trust: request.trust },
             ..Pullbacks::default()
         };
         let wrt = lifted.wrt.clone();
@@ -115,23 +115,23 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
 fn normalize(
     module: &Module,
     program: &mut Module,
-    requested: FunctionId,
+    request: &Request,
     inlined: &HashSet<FunctionId>,
 ) -> Result<Module, Vec<Diagnostic>> {
     let mut known = Inlining::new(inlined.clone());
-    let mut normal = normal_functions(module, &mut known)?;
-    if module.functions[requested].space == Space::Host {
-        let form = |normal: &Module, id, kernel| normal_form(normal, id, kernel, &mut known);
-        merge_overlapping(program, &mut normal, requested, form)?;
+    let mut normal = normal_functions(module, &mut known, request.trust)?;
+    if module.functions[request.function].space == Space::Host {
+        let form = |normal: &Module, id, kernel| normal_form(normal, id, kernel, &mut known, request.trust);
+        merge_overlapping(program, &mut normal, request.function, form)?;
     }
     Ok(normal)
 }
 
 /// The functions of a module in that form.
-pub(super) fn normal_functions(module: &Module, known: &mut Inlining) -> Result<Module, Vec<Diagnostic>> {
+pub(super) fn normal_functions(module: &Module, known: &mut Inlining, trust: Trust) -> Result<Module, Vec<Diagnostic>> {
     let mut normal = module.clone();
     for id in module.functions.ids() {
-        normal.functions[id] = normal_form(&normal, id, module.functions[id].clone(), known)?;
+        normal.functions[id] = normal_form(&normal, id, module.functions[id].clone(), known, trust)?;
     }
     Ok(normal)
 }
@@ -312,12 +312,14 @@ impl Pullbacks {
         references_to_pointers(&self.output, &mut function);
         let id = self.output.functions.push(function);
         simplify(&mut self.output.functions[id]);
-        match self.analyses {
-            Analyses::On => {
+        let is_alone = self.options.trust.answer(Fact::Alone, false, self.analyses == Analyses::On);
+        match is_alone {
+            true if self.options.trust.denied == Some(Fact::Alone) => accumulate_plainly(&mut self.output, id),
+            true => {
                 accumulate(&mut self.output, id, adjoints);
                 privatize(&mut self.output, id);
             }
-            Analyses::Off => accumulate_atomically(&mut self.output, id),
+            false => accumulate_atomically(&mut self.output, id),
         }
         let function = &mut self.output.functions[id];
         let locals = std::mem::take(&mut function.locals);

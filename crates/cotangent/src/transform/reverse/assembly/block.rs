@@ -70,7 +70,7 @@ impl Assembly<'_> {
                 && let Some(Place { kind: PlaceKind::Local(shadow), ty, .. }) = self.rules.vars.shadows.local(local)
                 && carries_floats(self.rules.facts.module, ty)
                 && !analysis::uses_memory(self.rules.facts.module, ty)
-                && !self.rules.facts.address_taken.contains(&local)
+                && !self.rules.facts.locals.address_taken.contains(&local)
                 && !self.rules.vars.is_shared(local)
             {
                 adjoints.push(self.rules.vars.declare_zero(*shadow));

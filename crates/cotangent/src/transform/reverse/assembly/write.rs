@@ -15,7 +15,7 @@ use super::record::{self, Limit, Start};
 use super::settle::Kept;
 use super::split::Apart;
 use super::{slots, tape};
-use crate::analysis::{Object, Objects, activity, objects};
+use crate::analysis::{Activity, Object, Objects, activity, objects};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Type};
 use crate::transform::accumulate::AdjointParam;
@@ -24,6 +24,7 @@ use crate::transform::refused_stores::refused_stores;
 use crate::transform::refused_views::refused_views;
 use crate::transform::shadow::Shadows;
 use crate::transform::variables::{label, labels};
+use crate::transform::{Fact, Trust};
 
 /// A derivative.
 pub(in crate::transform::reverse) struct Written {
@@ -60,14 +61,15 @@ pub(in crate::transform::reverse) fn write(
     let primal = &normal.functions[id];
     let objects = objects(normal, primal);
     let named = named_by(primal, kind);
-    let activity = activity(normal, &objects, &primal.body, &named);
-    let facts = Facts::new(normal, primal, &objects, &activity, &changed_between(primal, &objects, kind));
+    let Options { record_slots, widening, trust } = derivatives.options().clone();
+    let activity = believed_activity(normal, &objects, primal, &named, trust);
+    let changed = changed_between(primal, &objects, kind);
+    let facts = Facts::new(normal, primal, &objects, &activity, &changed, trust);
     let name = derivatives.free_name(name_of(normal, primal, kind, &named));
     let mut function = Function { name, body: Block::new(), is_extern_c: false, ..primal.clone() };
     if let Kind::Pullback(_) = kind {
         function.result = Type::Void;
     }
-    let Options { record_slots, widening } = derivatives.options().clone();
     let contended = if facts.is_host() { facts.contended_arrays() } else { BTreeSet::new() };
     let mut rules = Rules {
         facts: &facts,
@@ -117,6 +119,24 @@ pub(in crate::transform::reverse) fn write(
         needed,
         decisions: rules.decisions,
     })
+}
+
+/// Which objects carry derivatives, as far as that is believed.
+fn believed_activity(
+    normal: &Module,
+    objects: &Objects<'_>,
+    primal: &Function,
+    named: &[LocalId],
+    trust: Trust,
+) -> Activity {
+    let mut found = activity(normal, objects, &primal.body, named);
+    let own = primal.locals.ids().filter(|local| !primal.params.contains(local)).map(Object::local);
+    if trust.doubted == Some(Fact::Activity) {
+        found.add(own);
+    } else if trust.denied == Some(Fact::Activity) {
+        found.remove(own);
+    }
+    found
 }
 
 /// What changes between the sweeps though the function does not write it: where these are two functions, memory that the

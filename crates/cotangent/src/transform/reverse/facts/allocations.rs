@@ -13,6 +13,7 @@ use crate::analysis::{Base, Object, Step};
 use crate::ir::walk::{self, Node};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
+use crate::transform::Fact;
 use crate::transform::locals::without_spans;
 
 /// What ends a stream.
@@ -79,7 +80,8 @@ impl Facts<'_> {
                 found = Some(bytes);
             }
         }
-        found.filter(|_| beginnings(self.module, self.primal, &self.address_taken).is_beginning(arg))
+        let is_beginning = beginnings(self.module, self.primal, &self.locals.address_taken).is_beginning(arg);
+        found.filter(|_| self.trust.answer(Fact::Size, false, is_beginning))
     }
 
     /// The sizes of all that is allocated for a variable; none if one of them may change.
@@ -103,10 +105,10 @@ impl Facts<'_> {
     fn is_settled(&self, value: &Expr, frames: &Frames) -> bool {
         walk::visit_expr(value, &mut |node| match node {
             Node::Place(Place { kind: PlaceKind::Local(local), .. }) => {
-                let writes = self.write_counts.get(local).copied().unwrap_or(0);
+                let writes = self.locals.write_counts.get(local).copied().unwrap_or(0);
                 let most = if self.primal.params.contains(local) { 0 } else { 1 };
                 let is_in_loop = frames.is_of_iteration(*local);
-                let is_settled = writes <= most && !self.address_taken.contains(local) && !is_in_loop;
+                let is_settled = writes <= most && !self.locals.address_taken.contains(local) && !is_in_loop;
                 if is_settled { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
             }
             Node::Place(_) => std::ops::ControlFlow::Break(()),

@@ -12,6 +12,7 @@ use crate::analysis::{self, Activity, Object, Objects, carries_floats, stmt_writ
 use crate::ir::walk::{self, Node};
 use crate::ir::{Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type};
 use crate::transform::normalize::address_taken;
+use crate::transform::{Fact, Trust};
 use sometimes::used_sometimes;
 
 /// How many statements write each variable, its declaration with a value included.
@@ -40,6 +41,13 @@ pub(in crate::transform::reverse) struct Facts<'a> {
     pub(in crate::transform::reverse) activity: &'a Activity,
     /// Everything that the function writes, and what changes between its sweeps where these are two functions.
     pub(in crate::transform::reverse) written: BTreeSet<Object>,
+    pub(in crate::transform::reverse) locals: LocalFacts,
+    /// What is not believed, in tests.
+    pub(in crate::transform::reverse) trust: Trust,
+}
+
+/// What is known about single variables.
+pub(in crate::transform::reverse) struct LocalFacts {
     /// Variables that pointers other than a call's arguments may point to.
     pub(in crate::transform::reverse) address_taken: HashSet<LocalId>,
     /// Variables whose values are used on some ways through the function only.
@@ -56,6 +64,7 @@ impl<'a> Facts<'a> {
         objects: &'a Objects<'a>,
         activity: &'a Activity,
         changed: &BTreeSet<Object>,
+        trust: Trust,
     ) -> Facts<'a> {
         Facts {
             module,
@@ -63,9 +72,12 @@ impl<'a> Facts<'a> {
             objects,
             activity,
             written: &analysis::written(objects, &primal.body) | changed,
-            address_taken: address_taken(primal),
-            used_sometimes: used_sometimes(primal),
-            write_counts: write_counts(objects, primal),
+            locals: LocalFacts {
+                address_taken: address_taken(primal),
+                used_sometimes: used_sometimes(primal),
+                write_counts: write_counts(objects, primal),
+            },
+            trust,
         }
     }
 }
@@ -112,7 +124,8 @@ impl Facts<'_> {
 
     /// Memory that other threads may write too: the kernel writes it somewhere.
     pub(in crate::transform::reverse) fn is_volatile(&self, object: &Object) -> bool {
-        self.written.iter().any(|other| other.overlaps(object))
+        let is_written = self.written.iter().any(|other| other.overlaps(object));
+        self.trust.answer(Fact::Memory, true, is_written)
     }
 
     pub(in crate::transform::reverse) fn reads_object_of(&self, place: &Place, value: &Expr) -> bool {

@@ -264,7 +264,7 @@ impl Facts<'_> {
         let is_whole = matches!(place.kind, PlaceKind::Local(_));
         let is_new_each_time = loops.iter().any(|declared| declared.contains(&local));
         let most = usize::from(!self.primal.params.contains(&local));
-        let is_fixed = self.write_counts.get(&local).is_none_or(|count| *count <= most);
+        let is_fixed = self.locals.write_counts.get(&local).is_none_or(|count| *count <= most);
         if is_whole && is_fixed && !is_new_each_time { Stream::Variable(local) } else { Stream::Unknown }
     }
 }

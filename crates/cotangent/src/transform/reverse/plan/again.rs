@@ -18,6 +18,7 @@ use crate::ir::walk::{self, Node, Part, own_variable};
 use crate::ir::{BarrierKind, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind};
 use crate::source::Span;
 use crate::transform::locals::when;
+use crate::transform::{Fact, Trust};
 
 /// What becomes of one statement. The forward sweep runs it in any case.
 pub(in crate::transform::reverse) enum Again {
@@ -71,12 +72,20 @@ pub(in crate::transform::reverse) struct Slicer<'a> {
     /// The statement that cannot be repeated, where it is an error that there is one.
     stopped_at: Span,
     pub(in crate::transform::reverse) refused: Vec<Diagnostic>,
+    trust: Trust,
 }
 
 impl<'a> Slicer<'a> {
     pub(in crate::transform::reverse) fn new(values: Values<'a>) -> Slicer<'a> {
         let written = values.vars.facts.written.clone();
-        Slicer { values, written, stored_later: BTreeSet::new(), stopped_at: Span::NONE, refused: Vec::new() }
+        Slicer {
+            values,
+            written,
+            stored_later: BTreeSet::new(),
+            stopped_at: Span::NONE,
+            refused: Vec::new(),
+            trust: values.vars.facts.trust,
+        }
     }
 
     /// What becomes of the statements of an iteration. `needed` are the variables that its reverse sweep reads;
@@ -98,6 +107,8 @@ impl<'a> Slicer<'a> {
         block: &[Stmt],
         needed: &mut Needed,
     ) -> Result<Vec<Again>, Span> {
+        // Whoever counts has nothing to fall back on.
+        self.trust.doubted = self.trust.doubted.filter(|fact| *fact != Fact::Repetition);
         // After a barrier a thread may see what others wrote.
         let depth = if has_barrier(block) {
             Depth::Inside
@@ -221,7 +232,7 @@ impl<'a> Slicer<'a> {
                     return None;
                 }
                 self.check_recordable(local, stmt);
-                let writes = self.values.vars.facts.write_counts.get(&local);
+                let writes = self.values.vars.facts.locals.write_counts.get(&local);
                 Some(Again::FirstValue { is_copied: writes.is_some_and(|count| *count > 1) })
             }
             Some(init) => {
@@ -354,11 +365,12 @@ impl<'a> Slicer<'a> {
 
     /// Whether an expression has the same value when it is evaluated again in the reverse sweep of this iteration.
     fn can_repeat(&self, expr: &Expr) -> bool {
-        walk::visit_expr(expr, &mut |node| match node {
+        let can = walk::visit_expr(expr, &mut |node| match node {
             Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !self.can_reload(place) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         })
-        .is_continue()
+        .is_continue();
+        self.trust.answer(Fact::Repetition, false, can)
     }
 
     fn can_reload(&self, place: &Place) -> bool {
@@ -382,7 +394,8 @@ impl<'a> Slicer<'a> {
     }
 
     fn has_changed(&self, object: &Object) -> bool {
-        self.written.iter().any(|other| other.overlaps(object))
+        let is_written = self.written.iter().any(|other| other.overlaps(object));
+        self.values.vars.facts.trust.answer(Fact::Memory, true, is_written)
     }
 
     fn can_repeat_operands(&self, place: &Place) -> bool {

@@ -7,6 +7,7 @@ use super::super::variables::uses::Needed;
 use super::Values;
 use crate::analysis::Object;
 use crate::ir::{BinaryOp, For, LocalId, Stmt, Type};
+use crate::transform::{Fact, Trust};
 
 /// A loop of the primal program.
 pub(in crate::transform::reverse) struct Loop<'a> {
@@ -42,6 +43,11 @@ pub(in crate::transform::reverse) enum Entry {
 
 impl Values<'_> {
     pub(in crate::transform::reverse) fn iterations(&self, it: &Loop<'_>) -> Iterations {
+        match (self.vars.facts.trust, it.head) {
+            (Trust { doubted: Some(Fact::Iterations), .. }, _) => return Iterations::Counted,
+            (Trust { denied: Some(Fact::Iterations), .. }, Some(_)) => return Iterations::Header,
+            (Trust { .. }, _) => {}
+        }
         let Some(head) = it.head.filter(|head| self.has_formula(head, &it.written)) else { return Iterations::Counted };
         let is_counted = it.exit.is_none()
             && head.to.ty == head.from.ty
@@ -84,7 +90,8 @@ impl Values<'_> {
                 continue;
             }
             let object = Object::local(followed);
-            if it.written.contains(&object) {
+            let is_changed = it.written.contains(&object);
+            if self.vars.facts.trust.answer(Fact::Entries, true, is_changed) {
                 found.push((*local, Entry::Recorded));
             } else if here.contains(&object) {
                 found.push((*local, Entry::Kept));

@@ -10,6 +10,7 @@ use super::Values;
 use crate::analysis::Object;
 use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind};
+use crate::transform::Fact;
 
 /// The variables that a place is reached from, whatever way.
 fn mentioned(place: &Place) -> BTreeSet<LocalId> {
@@ -64,8 +65,9 @@ impl Values<'_> {
             }
             ControlFlow::<()>::Continue(())
         });
-        is_free
-            && added.iter().filter(|object| outlives(object)).all(|object| !read.iter().any(|it| it.overlaps(object)))
+        let commutes = is_free
+            && added.iter().filter(|object| outlives(object)).all(|object| !read.iter().any(|it| it.overlaps(object)));
+        self.vars.facts.trust.answer(Fact::Order, false, commutes)
     }
 
     /// Whether a place is a variable, or is reached from adjoints. Memory of the primal program is neither: it is written

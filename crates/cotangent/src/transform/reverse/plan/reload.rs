@@ -17,6 +17,7 @@ use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
 use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
+use crate::transform::Fact;
 use crate::transform::locals::same_place;
 
 /// A store to the array that is looked at.
@@ -53,7 +54,11 @@ impl Values<'_> {
             .locals
             .ids()
             .filter(|local| self.vars.facts.primal.locals[*local].storage != Storage::Private);
-        shared.filter(|array| self.is_reloadable(*array, body, declared, is_repeated)).collect()
+        let is_believed = |array: &LocalId| {
+            let found = self.is_reloadable(*array, body, declared, is_repeated);
+            self.vars.facts.trust.answer(Fact::Reload, false, found) && self.count_writes(*array, body) > 0
+        };
+        shared.filter(is_believed).collect()
     }
 
     fn is_reloadable(&self, array: LocalId, block: &[Stmt], declared: &HashSet<LocalId>, is_repeated: bool) -> bool {
@@ -64,7 +69,7 @@ impl Values<'_> {
         let mut inits = HashMap::new();
         walk::each_stmt(block, &mut |stmt| {
             if let StmtKind::Declare { local, init: Some(init) } = &stmt.kind
-                && self.vars.facts.write_counts.get(local) == Some(&1)
+                && self.vars.facts.locals.write_counts.get(local) == Some(&1)
             {
                 inits.insert(*local, init);
             }
@@ -180,7 +185,7 @@ impl Values<'_> {
             return is_own_counter || body.inits.get(&local).is_some_and(|init| self.is_constant(init, body));
         }
         self.vars.is_register(local)
-            && self.vars.facts.write_counts.get(&local).is_none_or(|count| *count <= 1)
+            && self.vars.facts.locals.write_counts.get(&local).is_none_or(|count| *count <= 1)
             && !self.frames.outermost_first().iter().any(|frame| frame.is_loop && frame.unstable.contains(&object))
     }
 

@@ -8,6 +8,7 @@ use super::Values;
 use crate::analysis::Object;
 use crate::ir::walk::{self, Node};
 use crate::ir::{Expr, ExprKind, LocalId, Place};
+use crate::transform::{Fact, Trust};
 
 /// Whether a value is there later, by which theorem.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +41,11 @@ impl Values<'_> {
         changed: &BTreeSet<Object>,
     ) -> Option<Standing> {
         let objects = self.vars.primal_objects(place)?;
+        match self.vars.facts.trust {
+            Trust { doubted: Some(Fact::Standing), .. } => return Some(Standing::Gone(How::VariableChanges)),
+            Trust { denied: Some(Fact::Standing), .. } => return Some(Standing::There(How::UnchangedVariable)),
+            Trust { .. } => {}
+        }
         let mut still = How::UnchangedVariable;
         for object in &objects {
             match self.object_standing(object, changed) {

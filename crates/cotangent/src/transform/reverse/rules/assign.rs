@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, UNKNOWN_POINTER};
 use crate::ir::walk::own_variable;
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, Type, UnaryOp};
 use crate::source::Span;
+use crate::transform::Fact;
 use crate::transform::locals::constant;
 use crate::transform::locals::{aggregate, assign, declare, in_type, same_place};
 
@@ -43,7 +44,7 @@ impl Rules<'_> {
             }
         }
         // A pointer to the variable's adjoint is made in the forward sweep.
-        if self.facts.address_taken.contains(&local)
+        if self.facts.locals.address_taken.contains(&local)
             && !analysis::uses_memory(self.facts.module, &place.ty)
             && let Some(Place { kind: PlaceKind::Local(shadow), .. }) = self.shadow(&place)
         {
@@ -191,10 +192,11 @@ impl Rules<'_> {
     pub(in crate::transform::reverse) fn is_first_value(&self, place: &Place) -> bool {
         let PlaceKind::Local(local) = place.kind else { return false };
         let is_inside = self.frames.innermost().is_none_or(|frame| !frame.is_loop || frame.declared.contains(&local));
-        is_inside
+        let is_only = is_inside
             && !self.vars.is_shared(local)
-            && self.facts.write_counts.get(&local) == Some(&1)
-            && !self.facts.primal.params.contains(&local)
+            && self.facts.locals.write_counts.get(&local) == Some(&1)
+            && !self.facts.primal.params.contains(&local);
+        self.facts.trust.answer(Fact::OnlyValue, false, is_only)
     }
 
     /// A value that is overwritten by a constant has no adjoint before.

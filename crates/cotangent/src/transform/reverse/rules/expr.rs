@@ -266,7 +266,8 @@ impl Rules<'_> {
         seed: Expr,
         out: &mut Block,
     ) {
-        let is_sometimes = matches!(place.kind, PlaceKind::Local(local) if self.facts.used_sometimes.contains(&local));
+        let is_sometimes =
+            matches!(place.kind, PlaceKind::Local(local) if self.facts.locals.used_sometimes.contains(&local));
         let has_pole = || {
             walk::visit_expr(value, &mut |node| match node {
                 Node::Expr(expr) if has_pole(expr) && self.facts.is_active_value(expr) => ControlFlow::Break(()),

@@ -252,7 +252,7 @@ impl Rules<'_> {
     fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch) -> Block {
         let mut checks = Block::new();
         let written = effects(self.facts.module, launch.kernel).params;
-        let known = beginnings(self.facts.module, self.facts.primal, &self.facts.address_taken);
+        let known = beginnings(self.facts.module, self.facts.primal, &self.facts.locals.address_taken);
         let mut before: Vec<(usize, Expr, BTreeSet<Object>)> = Vec::new();
         for (position, arg) in launch.args.iter().enumerate() {
             for pointer in self.pointers_in(arg).unwrap_or_else(|| vec![arg.clone()]) {

@@ -92,7 +92,7 @@ impl Rules<'_> {
                 continue;
             }
             let total = Place::deref(Expr::load(adjoint_place));
-            let is_written = self.facts.write_counts.contains_key(param);
+            let is_written = self.facts.locals.write_counts.contains_key(param);
             if uses_memory(self.facts.module, &variable.ty) || (!self.facts.is_kernel() && !is_written) {
                 self.vars.add_shadow(*param, total, false);
                 self.threads.shared_values.extend(is_shared.then_some(*param));

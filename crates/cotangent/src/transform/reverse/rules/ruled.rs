@@ -236,7 +236,7 @@ impl Rules<'_> {
         let reached = self.facts.objects.reachable(arg);
         let is_stable = reached.iter().all(|object| match object.as_local() {
             Some(local) => {
-                Some(local) == variable || self.facts.write_counts.get(&local).is_none_or(|count| *count < 2)
+                Some(local) == variable || self.facts.locals.write_counts.get(&local).is_none_or(|count| *count < 2)
             }
             None => !self.facts.is_volatile(object),
         });

@@ -149,7 +149,8 @@ impl Rules<'_> {
         let variable = &self.facts.primal.locals[local];
         let widening = &self.vars.shadows.widening;
         let wide = widening.private(&variable.ty);
-        let mut is_pointed_to = variable.storage != Storage::Private || self.facts.address_taken.contains(&local);
+        let mut is_pointed_to =
+            variable.storage != Storage::Private || self.facts.locals.address_taken.contains(&local);
         if wide != variable.ty {
             walk::each_expr(&self.facts.primal.body, &mut |expr| {
                 let is_own = |place: &Place| walk::own_variable(place) == Some(local);

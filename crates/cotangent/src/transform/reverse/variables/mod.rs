@@ -145,7 +145,7 @@ impl Variables<'_> {
     pub(in crate::transform::reverse) fn is_register(&self, local: LocalId) -> bool {
         let variable = &self.function.locals[local];
         variable.storage == Storage::Private
-            && !self.facts.address_taken.contains(&local)
+            && !self.facts.locals.address_taken.contains(&local)
             && (!matches!(variable.ty, Type::Array(..)) || self.facts.scalar_count(&variable.ty) <= MAX_COPIED)
     }
 

@@ -1,0 +1,56 @@
+// One function for each pass of the normal form, with what the pass is for.
+__global__ void twice(float* to, const float* from, int n) {
+  if (threadIdx.x < n) to[threadIdx.x] = from[threadIdx.x] * from[threadIdx.x];
+}
+void results_of_runtime(float* out, int n) {
+  float *u, *v;
+  cudaMalloc(&u, n * sizeof(float));
+  cudaMalloc(&v, n * sizeof(float));
+  cudaMemcpy(u, out, n * sizeof(float), cudaMemcpyHostToDevice);
+  twice<<<1, 32>>>(v, u, n);
+  cudaMemcpy(out, v, n * sizeof(float), cudaMemcpyDeviceToHost);
+  cudaFree(u);
+  cudaFree(v);
+}
+__global__ void remove_jumps(float* y, const float* x, int n) {
+  if (threadIdx.x >= n) return;
+  switch (threadIdx.x % 3) {
+    case 0: y[threadIdx.x] = x[threadIdx.x] * 2.0f; break;
+    case 1: y[threadIdx.x] = x[threadIdx.x] * x[threadIdx.x]; break;
+    default: y[threadIdx.x] = sinf(x[threadIdx.x]);
+  }
+}
+__global__ void loops_without_numbers(float* y, const float* x) {
+  float s = x[threadIdx.x];
+  for (float t = 0.0f; t < 1.0f; t += 0.25f) s = s * (t + 0.5f) + x[threadIdx.x];
+  y[threadIdx.x] = s;
+}
+__device__ void store(float* to, float value) { *to = value * value; }
+__global__ void inline_calls(float* y, const float* x) { store(y + threadIdx.x, x[threadIdx.x] + 1.0f); }
+__global__ void name_pointers(float* y, const float* x, const float* z) {
+  const float* from = threadIdx.x % 2 ? x : z;
+  y[threadIdx.x] = (threadIdx.x < 16 ? from : x)[threadIdx.x] * from[threadIdx.x];
+}
+__global__ void masks_of_those_present(float* y, const float* x, int n) {
+  if (threadIdx.x >= n) return;
+  float v = x[threadIdx.x] * x[threadIdx.x];
+  y[threadIdx.x] = __shfl_down_sync(__activemask(), v, 1) * v;
+}
+struct View { float* values; float factor; };
+__global__ void split_records(float* y, const float* x, int n) {
+  View view{y, 2.0f};
+  for (int k = 0; k < n; k++) { view.factor = view.factor * 0.5f + x[threadIdx.x]; }
+  view.values[threadIdx.x] = view.factor * x[threadIdx.x];
+}
+__global__ void pointers_to_indices(float* y, const float* x, int n) {
+  float own[4] = {1.0f, 2.0f, 3.0f, 4.0f};
+  float* p = own;
+  for (int k = 0; k < 4; k++) { *p = *p * x[threadIdx.x]; p++; }
+  y[threadIdx.x] = own[0] * own[1] + own[2] * own[3];
+}
+__global__ void counted_loops(float* y, const float* x, int n) {
+  float s = 0.0f;
+  int k = 0;
+  while (k < n) { s = 0.5f * s + x[k] * x[k]; k++; }
+  y[threadIdx.x] = s;
+}

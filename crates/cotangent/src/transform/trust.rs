@@ -1,0 +1,71 @@
+//! Which facts reverse mode believes: all of them, but in tests of the facts themselves.
+//!
+//! A fact that is doubted is replaced by its safe answer: the derivative may be slower or larger, its numbers are the same. A
+//! fact that is denied is replaced by the answer one would like: somebody must notice. And a pass that is left out must be
+//! missed, or not matter.
+
+/// A kind of fact that derivatives rest on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fact {
+    /// Which variables of the function carry derivatives.
+    Activity,
+    /// That a mentioned value is still there.
+    Standing,
+    /// That a function does not write some memory.
+    Memory,
+    /// That a statement can be repeated.
+    Repetition,
+    /// That shared memory is filled again.
+    Reload,
+    /// What a loop's header tells about its iterations.
+    Iterations,
+    /// What an iteration begins with.
+    Entries,
+    /// That iterations commute.
+    Order,
+    /// That a statement gives a variable its only value.
+    OnlyValue,
+    /// How large an array is.
+    Size,
+    /// That no other thread adds to an adjoint.
+    Alone,
+}
+
+/// The facts by the words for them.
+pub const FACTS: [(&str, Fact); 11] = [
+    ("activity", Fact::Activity),
+    ("standing", Fact::Standing),
+    ("memory", Fact::Memory),
+    ("repetition", Fact::Repetition),
+    ("reload", Fact::Reload),
+    ("iterations", Fact::Iterations),
+    ("entries", Fact::Entries),
+    ("order", Fact::Order),
+    ("only-value", Fact::OnlyValue),
+    ("size", Fact::Size),
+    ("alone", Fact::Alone),
+];
+
+/// What is believed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Trust {
+    /// Replaced by the safe answer.
+    pub doubted: Option<Fact>,
+    /// Replaced by the answer one would like.
+    pub denied: Option<Fact>,
+    /// A pass of the normal form that is not run.
+    pub left_out: Option<&'static str>,
+}
+
+impl Trust {
+    /// What is taken to be true of a fact, of which `found` is known.
+    pub(super) fn answer(self, fact: Fact, safe: bool, found: bool) -> bool {
+        if self.doubted == Some(fact) {
+            safe
+        } else if self.denied == Some(fact) {
+            !safe
+        } else {
+            found
+        }
+    }
+}
