@@ -1,21 +1,23 @@
 //! From the tree of a text to the form that is executed.
 
 mod arithmetic;
+mod context;
 mod control;
 mod function;
 mod memory;
 mod modifiers;
 mod names;
+mod places;
 
 use std::collections::HashMap;
 
-use crate::program::{Program, SharedVariable, Slot};
+use crate::program::Program;
 use crate::syntax::{self, Initial, SyntaxError, Text, VariableSpace};
 
 use names::Name;
+use places::{function_address, shared_variable};
 
-/// Addresses of functions are numbers from here on: no memory is there.
-const FUNCTION_ADDRESSES: u64 = 0xc07a_0000_0000_0000;
+pub(crate) use places::function_at;
 
 /// A variable of the module in global or constant memory, with its first content.
 pub(crate) struct Placed {
@@ -70,16 +72,6 @@ pub(crate) fn decode(
     Ok((program, placed))
 }
 
-/// The number under which code knows a function's address, and back.
-pub(crate) fn function_address(index: u32) -> u64 {
-    FUNCTION_ADDRESSES + u64::from(index) * 16
-}
-
-pub(crate) fn function_at(address: u64) -> Option<u32> {
-    let offset = address.checked_sub(FUNCTION_ADDRESSES)?;
-    offset.is_multiple_of(16).then(|| u32::try_from(offset / 16).ok()).flatten()
-}
-
 fn module_variable<'a>(
     variable: &syntax::Variable<'a>,
     program: &mut Program,
@@ -93,13 +85,6 @@ fn module_variable<'a>(
             Name::Address(place(&Wanted { name, bytes: variable.bytes.unwrap_or(0), alignment, is_constant }))
         }
     }
-}
-
-/// A variable in shared memory. Where it lies is decided for each kernel.
-fn shared_variable(variable: &syntax::Variable<'_>, program: &mut Program) -> Name {
-    let bytes = variable.bytes.filter(|_| !variable.is_extern).and_then(|bytes| u32::try_from(bytes).ok());
-    program.shared.push(SharedVariable { bytes, alignment: variable.alignment as u32 });
-    Name::Shared(program.shared.len() as u32 - 1)
 }
 
 /// The first content of a variable.
@@ -123,17 +108,4 @@ fn placed(variable: &syntax::Variable<'_>, name: &Name, global: &HashMap<&str, N
         element[..width].copy_from_slice(&value.to_le_bytes()[..width]);
     }
     Some(Placed { address: *address, bytes })
-}
-
-/// Parameters one after another, each at its alignment; and where the next would begin.
-fn slots(parameters: &[syntax::Variable<'_>], first: u32) -> (Vec<Slot>, u32) {
-    let mut end = first;
-    let slots = parameters.iter().map(|parameter| {
-        let bytes = parameter.bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
-        let offset = end.checked_next_multiple_of(parameter.alignment as u32).unwrap_or(u32::MAX);
-        end = offset.saturating_add(bytes);
-        Slot { offset, bytes }
-    });
-    let slots = slots.collect();
-    (slots, end)
 }
