@@ -8,7 +8,7 @@ use cotangent::source::Span;
 use cotangent::transform::{Request, forward, reverse, seeds};
 
 use crate::output::Output;
-use crate::program::{Failure, Input, check_readable, read_for, with_deep_stack};
+use crate::reading::{Failure, Input, check_readable, read_for, with_deep_stack};
 use crate::tools::Tools;
 
 /// In which direction derivatives are propagated.
