@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::layout::Lines;
-use super::names::{Names, split};
+use super::names::{Names, namespace_of, split};
+use super::scope::{Program, Scope};
 use super::types::type_name;
-use super::{Dialect, Kind, Program, Scope, Sections, dialect, function, global, namespace_of, record, usage};
+use super::{Dialect, Kind, Sections, dialect, function, global, record, usage};
 use crate::diagnostic::{Diagnostic, TAKEN_NAME};
 use crate::ir::{Module, Name, Provided, ProvidedRecord, RecordId, Type};
 use crate::source::Span;

@@ -3,9 +3,9 @@
 //! A reference is a pointer in the IR and the place itself in C++. So code of reference type is always that place:
 //! `r` for the value of a reference variable, which is also how `*r` of the IR is written.
 
-use super::Scope;
 use super::expr::exact;
 use super::precedence::{Code, Precedence};
+use super::scope::Scope;
 use crate::ir::{Expr, ExprKind, Place, PlaceKind, Type};
 
 /// The place as an lvalue.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::layout::Lines;
 use super::names::split;
+use super::scope::{Program, Scope};
 use super::types::declaration;
-use super::{Program, Scope};
 use crate::ir::{Module, RecordId, Type};
 
 /// The definition of a record.
