@@ -8,7 +8,7 @@ use super::names::{Name, Names};
 use super::places::{shared_variable, slots};
 use super::{arithmetic, control, memory};
 use crate::program::{Function, Instruction, Op, Place, Position, Program, Register};
-use crate::syntax::{self, Statement, SyntaxError, VariableSpace};
+use crate::syntax::{self, StateSpace, Statement, SyntaxError};
 
 /// A register takes 256 bytes in each warp; a text with more of them is refused.
 const MAX_REGISTERS: u32 = 1 << 16;
@@ -167,8 +167,8 @@ impl<'a> Body<'a, '_> {
 
     fn declare_variable(&mut self, variable: &syntax::Variable<'a>) {
         let name = match variable.space {
-            VariableSpace::Shared => shared_variable(variable, self.context.program),
-            VariableSpace::Local | VariableSpace::Parameter | VariableSpace::Global | VariableSpace::Constant => {
+            StateSpace::Shared => shared_variable(variable, self.context.program),
+            StateSpace::Local | StateSpace::Parameter | StateSpace::Global | StateSpace::Constant => {
                 let (added, end) = slots(std::slice::from_ref(variable), self.frame);
                 self.frame = end;
                 Name::Frame(added[0])

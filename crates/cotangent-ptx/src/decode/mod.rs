@@ -12,7 +12,8 @@ mod places;
 use std::collections::HashMap;
 
 use crate::program::Program;
-use crate::syntax::{self, Initial, SyntaxError, Text, VariableSpace};
+use crate::syntax::{self, Initial, StateSpace, SyntaxError, Text};
+use crate::variable::{Variable, VariableSpace};
 
 use names::Name;
 use places::{function_address, shared_variable};
@@ -26,18 +27,10 @@ pub(crate) struct Placed {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What [`decode`] asks for memory for.
-pub(crate) struct Wanted<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) bytes: u64,
-    pub(crate) alignment: u64,
-    pub(crate) is_constant: bool,
-}
-
 /// Decodes a text. `place` says where each variable of the module lies.
 pub(crate) fn decode(
     text: &Text<'_>,
-    place: &mut dyn FnMut(&Wanted<'_>) -> u64,
+    place: &mut dyn FnMut(&Variable<'_>) -> u64,
 ) -> Result<(Program, Vec<Placed>), SyntaxError> {
     let mut program = Program::default();
     let mut global: HashMap<&str, Name> = HashMap::new();
@@ -75,14 +68,15 @@ pub(crate) fn decode(
 fn module_variable<'a>(
     variable: &syntax::Variable<'a>,
     program: &mut Program,
-    place: &mut dyn FnMut(&Wanted<'_>) -> u64,
+    place: &mut dyn FnMut(&Variable<'_>) -> u64,
 ) -> Name {
     match variable.space {
-        VariableSpace::Shared => shared_variable(variable, program),
-        VariableSpace::Global | VariableSpace::Constant | VariableSpace::Local | VariableSpace::Parameter => {
-            let is_constant = variable.space == VariableSpace::Constant;
-            let (name, alignment) = (variable.name, variable.alignment);
-            Name::Address(place(&Wanted { name, bytes: variable.bytes.unwrap_or(0), alignment, is_constant }))
+        StateSpace::Shared => shared_variable(variable, program),
+        StateSpace::Global | StateSpace::Constant | StateSpace::Local | StateSpace::Parameter => {
+            let is_constant = variable.space == StateSpace::Constant;
+            let space = if is_constant { VariableSpace::Constant } else { VariableSpace::Global };
+            let (bytes, alignment) = (variable.bytes.unwrap_or(0) as usize, variable.alignment as usize);
+            Name::Address(place(&Variable { name: variable.name, bytes, alignment, space }))
         }
     }
 }
