@@ -1,7 +1,7 @@
 //! From the user's file to a derivative: reads, lowers, differentiates and prints.
 
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::emit::{self, Dialect, Sharing};
+use cotangent::emit::{self, Dialect, SharedWith};
 use cotangent::ir::{self, Module, Provided};
 use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
@@ -81,7 +81,7 @@ pub fn print_derivative(
         if extent == Extent::Standalone {
             return Ok(Printed { text: with_compiling(emit::emit(&derivative, Dialect::Cuda)), notes });
         }
-        let behind = emit::emit_behind(&mut [derivative], &provided, Sharing::Headers);
+        let behind = emit::emit_behind(&mut [derivative], &provided, SharedWith::Headers);
         let clashes = behind.problems(&[module.functions[request.function].span]);
         if !clashes.is_empty() {
             return Err(rendered(clashes));
@@ -147,6 +147,7 @@ pub fn notes(module: &Module, request: &Request) -> Vec<Diagnostic> {
     seeds(module, request).unwrap_or_default()
 }
 
-fn checked(module: &Module) -> Result<(), Vec<Diagnostic>> {
+/// A module that contradicts itself is our mistake, told as a diagnostic.
+pub(crate) fn checked(module: &Module) -> Result<(), Vec<Diagnostic>> {
     ir::validate(module).map_err(|violations| violations.into_iter().map(Diagnostic::from).collect())
 }

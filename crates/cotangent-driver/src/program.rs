@@ -11,7 +11,7 @@ use cotangent::source::FileId;
 use cotangent::{ir, lower};
 
 use crate::compile::Overlay;
-use crate::derivative::with_compiling;
+use crate::derivative::{checked, with_compiling};
 use crate::output::Output;
 use crate::parse::as_argument;
 use crate::printed_kernels::PrintedKernels;
@@ -56,7 +56,7 @@ pub fn print(
     with_deep_stack(|| {
         let passes = read_for(tools, input, name)?;
         output.map_or(Ok(()), |output| output.check_apart_from(passes.files()))?;
-        let module = lowered(passes.both(), name)
+        let module = lowered_module(passes.both(), name)
             .map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))?;
         Ok(match form {
             Form::Cuda => with_compiling(emit::emit(&module, Dialect::Cuda)),
@@ -67,12 +67,10 @@ pub fn print(
 }
 
 /// Lowers a function, and checks what came out: a contradiction is reported as our mistake, and nothing is printed.
-pub fn lowered(passes: lower::Passes<'_>, name: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+pub fn lowered_module(passes: lower::Passes<'_>, name: &str) -> Result<ir::Module, Vec<Diagnostic>> {
     let module = lower::lower(passes, &[name])?;
-    match ir::validate(&module) {
-        Ok(()) => Ok(module),
-        Err(violations) => Err(violations.into_iter().map(Diagnostic::from).collect()),
-    }
+    checked(&module)?;
+    Ok(module)
 }
 
 /// The direct path: the user's own text, with launches and dynamic shared memory edited at their offsets.

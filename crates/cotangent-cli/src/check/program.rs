@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use cotangent::emit::{Dialect, Sharing, emit, emit_behind};
+use cotangent::emit::{Dialect, SharedWith, emit, emit_behind};
 use cotangent::ir::build::FunctionBuilder;
 use cotangent::ir::walk;
 use cotangent::ir::{
@@ -406,7 +406,7 @@ impl Texts<'_> {
 fn behind_the_program(module: &Module, provided: &Provided) -> (Module, String, String) {
     let is_programs = |name: &Name| provided.functions.contains(name) || provided.unnamed.contains(name);
     let mut modules = [renamed(module, |name| !is_programs(name))];
-    let behind = emit_behind(&mut modules, provided, Sharing::None);
+    let behind = emit_behind(&mut modules, provided, SharedWith::Nobody);
     let [module] = modules;
     (module, String::new(), behind.text)
 }

@@ -31,7 +31,7 @@ mod usage;
 
 use std::collections::BTreeSet;
 
-pub use behind::{Behind, Copied, Sharing, emit_behind, result_type};
+pub use behind::{Behind, Copied, SharedWith, emit_behind, result_type};
 pub use dialect::{Dialect, VARIABLE_LABEL};
 
 use layout::Lines;
