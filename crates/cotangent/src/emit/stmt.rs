@@ -145,10 +145,7 @@ fn declare(scope: &Scope<'_>, local: LocalId, init: Option<&Expr>) -> String {
 
 fn shared(scope: &Scope<'_>, variable: &Local) -> String {
     let spellings = scope.program.spellings;
-    let mut element = &variable.ty;
-    while let Type::Array(inner, _) = element {
-        element = inner;
-    }
+    let element = variable.ty.innermost_element();
     let name = match spellings.declared_alignment.filter(|_| *element != variable.ty) {
         Some(alignment) => format!("{} {alignment}({})", variable.name, declaration(scope, element, "")),
         None => variable.name.to_string(),

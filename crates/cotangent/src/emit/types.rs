@@ -74,15 +74,11 @@ fn qualified(mut parts: Declarator, pointer: &PointerType) -> Declarator {
         if !is_set {
             continue;
         }
-        if innermost_element(&pointer.pointee).is_pointer() {
+        if pointer.pointee.innermost_element().is_pointer() {
             parts.before = format!("{} {qualifier}", parts.before);
         } else {
             parts.before = format!("{qualifier} {}", parts.before);
         }
     }
     parts
-}
-
-fn innermost_element(ty: &Type) -> &Type {
-    if let Type::Array(element, _) = ty { innermost_element(element) } else { ty }
 }
