@@ -6,6 +6,7 @@ mod complaint;
 mod edges;
 mod needs;
 mod paths;
+mod rooms;
 mod sizes;
 mod text;
 
@@ -41,6 +42,7 @@ fn check(files: &[SourceFile]) -> Vec<Complaint> {
     complaints.extend(edges::check_page(files));
     complaints.extend(circles::check(files));
     complaints.extend(needs::check(files));
+    complaints.extend(rooms::check(files));
     complaints.sort();
     complaints
 }

@@ -7,7 +7,7 @@ use crate::index::{Id, IdVec};
 use crate::ir::walk;
 use crate::ir::{
     Block, Expr, ExprKind, Function, Local, LocalId, Module, Name, Place, PlaceKind, Real, Stmt, StmtKind, Storage,
-    Type,
+    Type, UnaryOp,
 };
 use crate::source::Span;
 
@@ -221,4 +221,21 @@ pub(super) fn without_spans(expr: &Expr) -> Expr {
         ControlFlow::<()>::Continue(())
     });
     expr
+}
+
+/// An `if`, or nothing where there is nothing to do.
+pub(super) fn when(cond: Expr, then_block: Block, else_block: Block) -> Option<Stmt> {
+    let kind = match (then_block.is_empty(), else_block.is_empty()) {
+        (true, true) => return None,
+        (true, false) => {
+            StmtKind::If { cond: Expr::unary(UnaryOp::Not, cond), then_block: else_block, else_block: then_block }
+        }
+        (false, _) => StmtKind::If { cond, then_block, else_block },
+    };
+    Some(Stmt::new(kind))
+}
+
+/// A constant of a floating type.
+pub(super) fn constant(value: f64, ty: &Type) -> Expr {
+    Expr::new(ExprKind::Float(Real(value)), ty.clone())
 }

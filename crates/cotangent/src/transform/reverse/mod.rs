@@ -1,35 +1,25 @@
 //! Reverse mode: from a function to its derivative, a forward sweep and a reverse sweep in one function.
 //!
 //! The forward sweep is the function itself, which also keeps what will be needed. The reverse sweep goes through the
-//! statements backwards and adds to adjoints. `block` and `expr` hold the adjoints of statements and expressions,
-//! `stable` and `slice` decide where the values come from that these mention, `loops` turns loops around, `calls` uses
-//! pullbacks, `ruled` what the user wrote instead of them, `record` puts what does not fit into variables in global memory.
+//! statements backwards and adds to adjoints. Each room uses those before it, and none after it:
+//!
+//! - `facts`: what is known about the function. `variables`: what each variable of the derivative is. `frames`: where in the
+//!   text a statement stands.
+//! - `rules`: the adjoint of a statement. It mentions values of the primal as they are at the statement.
+//! - `plan`: where the reverse sweep gets these values from.
+//! - `assembly`: writes the derivative as planned.
+//!
+//! Rules ask for derivatives of other functions through `derivatives::Derivatives`, which this file answers.
 
-mod aggregates;
-mod atomic;
-mod beginnings;
-mod block;
-mod calls;
-mod expr;
-mod function;
-mod host;
-mod loops;
-mod order_free;
-mod record;
-mod reload;
-mod rollback;
-mod ruled;
-mod shared;
-mod slice;
-mod slots;
-mod snapshot;
-mod sometimes;
-mod split;
-mod stable;
-mod streams;
-mod tape;
-mod warp;
-mod write;
+mod assembly;
+mod derivatives;
+mod facts;
+mod frames;
+mod headers;
+mod plan;
+mod rules;
+mod runtime_calls;
+mod variables;
 
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +41,8 @@ use crate::diagnostic::{CANNOT_RECORD, Diagnostic, SHARED_LIMIT};
 use crate::ir::walk;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, order};
 
-use write::{SlotCount, Written};
+use assembly::write::{self, SlotCount, Written};
+use derivatives::{Derivatives, Derived, Kind, Options, Pattern, SplitParams};
 
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
@@ -72,8 +63,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         let mut pullbacks = Pullbacks {
             output: program,
             analyses: request.analyses,
-            record_slots: request.record_slots,
-            widening: widening.clone(),
+            options: Options { record_slots: request.record_slots, widening: widening.clone() },
             ..Pullbacks::default()
         };
         let wrt = lifted.wrt.clone();
@@ -139,51 +129,6 @@ pub(super) fn normal_functions(module: &Module, known: &mut Inlining) -> Result<
     Ok(normal)
 }
 
-/// What a derivative is for.
-pub(super) enum Kind {
-    /// The user asked for it, with respect to these parameters; the memory of some ends as it was before.
-    Gradient { wrt: Vec<LocalId>, rolled_back: Vec<LocalId> },
-    /// The same in two functions; what the saved parameters lead to may change between them, and so may variables outside
-    /// functions. To the adjoints of the contended parameters kernels of other streams may add.
-    Split { wrt: Vec<LocalId>, saved: Vec<LocalId>, contended: Vec<LocalId>, variables: Vec<Object> },
-    /// A derivative calls it.
-    Pullback(Pattern),
-}
-
-/// Which arguments of a call are active, and how.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Pattern {
-    sharing: Vec<Sharing>,
-}
-
-/// How the adjoint of an argument is reached.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Sharing {
-    /// It has none.
-    Constant,
-    /// By one thread.
-    Private,
-    /// By several threads at once.
-    Shared,
-    /// By several threads at once, or by one in its own memory: nobody knows the caller of the derivative.
-    Anywhere,
-}
-
-/// The derivatives of one function.
-#[derive(Clone)]
-pub(super) struct Derived {
-    /// The gradient, the pullback, or the reverse sweep of the split form.
-    pub(super) function: FunctionId,
-    /// The forward sweep, where it is a function of its own.
-    pub(super) augmented: Option<FunctionId>,
-    /// How many slots of the record a thread needs; none if nothing is recorded.
-    slots: Option<launch::Slots>,
-    /// The host function that says how large the record is.
-    pub(super) bytes: Option<FunctionId>,
-    /// Of the split form, the positions of the parameters whose memory the reverse sweep reads.
-    pub(super) needed: Vec<usize>,
-}
-
 /// A kernel, the parameters that are active, saved and contended, and what changes outside functions.
 type Launched = (FunctionId, [Vec<LocalId>; 3], Vec<Object>);
 
@@ -193,10 +138,7 @@ pub(super) struct Pullbacks {
     /// The program with its derivatives after it.
     output: Module,
     analyses: Analyses,
-    /// How many slots the record has for each thread, where the user says so.
-    record_slots: Option<u32>,
-    /// Which adjoints are wider than what they are the adjoints of.
-    widening: Widening,
+    options: Options,
     known: HashMap<(FunctionId, Pattern), FunctionId>,
     /// The split forms of kernels that host functions launch.
     launched: HashMap<Launched, Derived>,
@@ -205,9 +147,8 @@ pub(super) struct Pullbacks {
     unfit: HashSet<FunctionId>,
 }
 
-impl Pullbacks {
-    /// The pullback of a function for a pattern of arguments.
-    fn request(
+impl Derivatives for Pullbacks {
+    fn pullback(
         &mut self,
         normal: &Module,
         callee: FunctionId,
@@ -222,15 +163,14 @@ impl Pullbacks {
         Ok(id)
     }
 
-    /// The split form of a kernel that is launched.
-    fn request_split(
+    fn split(
         &mut self,
         normal: &Module,
         kernel: FunctionId,
-        [wrt, saved, contended]: [&[LocalId]; 3],
+        params: SplitParams<'_>,
         variables: &[Object],
     ) -> Result<Derived, Vec<Diagnostic>> {
-        let key = (kernel, [wrt, saved, contended].map(<[LocalId]>::to_vec), variables.to_vec());
+        let key = (kernel, params.map(<[LocalId]>::to_vec), variables.to_vec());
         if let Some(known) = self.launched.get(&key) {
             return Ok(known.clone());
         }
@@ -245,6 +185,42 @@ impl Pullbacks {
         Ok(derived)
     }
 
+    fn helper(&mut self, name: &str) -> Option<FunctionId> {
+        if let Some(known) = self.helpers.get(name) {
+            return Some(*known);
+        }
+        self.helper_of(name, crate::rules::helper(name)?)
+    }
+
+    fn helper_of(&mut self, name: &str, text: &str) -> Option<FunctionId> {
+        if let Some(known) = self.helpers.get(name) {
+            return Some(*known);
+        }
+        let module = crate::ir::text::parse(text).ok()?;
+        let function = module.functions.iter().next()?.clone();
+        let id = self.output.functions.push(function);
+        self.helpers.insert(name.into(), id);
+        Some(id)
+    }
+
+    fn free_name(&self, wanted: String) -> Name {
+        free_name(&self.output, wanted)
+    }
+
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn written(&self) -> &Module {
+        &self.output
+    }
+
+    fn written_mut(&mut self) -> &mut Module {
+        &mut self.output
+    }
+}
+
+impl Pullbacks {
     fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<Derived, Vec<Diagnostic>> {
         let divergent = divergent_returns(&self.output, id);
         if !divergent.is_empty() {
@@ -271,7 +247,7 @@ impl Pullbacks {
         {
             let params = needed.iter().map(|position| normal.functions[id].params[*position]);
             let names: Vec<&str> = params.map(|param| normal.functions[id].local_name(param)).collect();
-            let note = split::needed_arrays(&names);
+            let note = assembly::needed_arrays(&names);
             let before = first.note.take().map(|before| format!("\n{before}")).unwrap_or_default();
             first.note = Some(format!("{note}{before}").into());
         }
@@ -337,31 +313,6 @@ impl Pullbacks {
         let locals = std::mem::take(&mut function.locals);
         function.locals = order::declared_only(&mut function.params, locals, &mut function.body);
         id
-    }
-
-    /// A function of Cotangent's own, by its name in the rules.
-    fn helper(&mut self, name: &str) -> Option<FunctionId> {
-        if let Some(known) = self.helpers.get(name) {
-            return Some(*known);
-        }
-        self.helper_of(name, crate::rules::helper(name)?)
-    }
-
-    /// A function of Cotangent's own, by its name and its text.
-    fn helper_of(&mut self, name: &str, text: &str) -> Option<FunctionId> {
-        if let Some(known) = self.helpers.get(name) {
-            return Some(*known);
-        }
-        let module = crate::ir::text::parse(text).ok()?;
-        let function = module.functions.iter().next()?.clone();
-        let id = self.output.functions.push(function);
-        self.helpers.insert(name.into(), id);
-        Some(id)
-    }
-
-    /// A name for a derivative that nothing else has.
-    fn free_name(&self, wanted: String) -> Name {
-        free_name(&self.output, wanted)
     }
 }
 

@@ -1,0 +1,340 @@
+//! Loops: the reverse sweep runs the iterations backwards.
+//!
+//! Each reverse iteration first takes back what the forward iteration recorded, then computes again what else it needs
+//! (`slice`), then runs the adjoints of the body. Where the order of iterations does not matter for their adjoints, the
+//! loop keeps its header as it was written.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::super::super::locals::{assign, copy_block, declare, rename};
+use super::super::frames::Frame;
+use super::super::headers::{
+    constant_trips, counter_of, iteration_number, linear, numbered, split_exit, trips, turned, with_body,
+};
+use super::super::plan::again::{Slicer, cannot_record, pushed_records};
+use super::super::plan::loops::{Entry, Iterations, Loop};
+use super::super::rules::Pair;
+use super::super::variables::plain;
+use super::super::variables::uses::Needed;
+use super::Assembly;
+use super::again::{Sliced, take_apart};
+use super::settle::Kept;
+use crate::analysis::{self, Object};
+use crate::ir::walk::{self, own_variable};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, Stmt, StmtKind, Type};
+
+/// How the reverse sweep knows the iterations.
+enum Count {
+    /// From the header, whose expressions are those of the reverse sweep.
+    Header(For),
+    /// The forward sweep counts them; the counter is a linear function of the number, or recorded.
+    Trips { trips: LocalId, counter: Option<For> },
+}
+
+/// Where an iteration's values are recorded.
+enum Recorded {
+    /// In arrays of the thread, one for each value.
+    Arrays(HashMap<LocalId, Place>),
+    /// In global memory, last in first out.
+    Stack(LocalId),
+}
+
+impl Assembly<'_> {
+    /// Both sweeps of a loop. `here` are the objects that it or a later statement of the frame writes.
+    pub(in crate::transform::reverse) fn any_loop(
+        &mut self,
+        stmt: &Stmt,
+        body: &Block,
+        head: Option<&For>,
+        here: &BTreeSet<Object>,
+    ) -> Pair {
+        let (body, exit) = split_exit(body);
+        let declared = self.rules.facts.declared_in(std::slice::from_ref(stmt));
+        let reloaded = self.rules.values().reloadable(std::slice::from_ref(stmt), &declared, true);
+        let written = analysis::written(self.rules.facts.objects, std::slice::from_ref(stmt));
+        self.rules.frames.enter(Frame { is_loop: true, declared: declared.clone(), unstable: here.clone(), reloaded });
+        let pair = self.block(body, &BTreeSet::new(), false);
+        let mut needed = self.rules.vars.mentioned(&pair.reverse);
+        let sliced = if pair.reverse.is_empty() {
+            Sliced::default()
+        } else {
+            take_apart(&mut self.rules, &pair.forward, &mut needed)
+        };
+        self.rules.frames.leave();
+        if pair.reverse.is_empty() {
+            let body = pair.forward.into_iter().chain(exit.cloned()).collect();
+            return Pair { forward: vec![with_body(stmt, body)], reverse: Block::new() };
+        }
+        let it = Loop { stmt, head, exit, written, declared };
+        self.both_loops(&it, pair.reverse, sliced, &needed, here)
+    }
+
+    fn both_loops(
+        &mut self,
+        it: &Loop<'_>,
+        adjoints: Block,
+        sliced: Sliced,
+        needed: &BTreeSet<LocalId>,
+        here: &BTreeSet<Object>,
+    ) -> Pair {
+        let mut kept = Kept::default();
+        let count = self.count(it, here, &mut kept);
+        let (mut rows, mut map) = self.entry_values(it, needed, here, &mut kept);
+        let counter = it.head.map(|head| head.counter);
+        if let (Count::Trips { counter: None, .. }, Some(counter)) = (&count, counter)
+            && needed.contains(&counter)
+        {
+            rows.push(counter);
+        }
+        let entries = rows.len();
+        rows.extend(sliced.recorded.iter().copied());
+        let is_order_free = rows.is_empty() && self.rules.values().is_order_free(&adjoints, &it.declared);
+
+        let mut before = std::mem::take(&mut kept.declarations);
+        let (forward, storage) = self.forward_loop(it, &count, (&rows, entries), &sliced, &mut before);
+        if let Count::Trips { trips, .. } = count {
+            before.push(declare(trips, Some(Expr::int(0))));
+        }
+        before.push(forward);
+
+        let mut body = Block::new();
+        let reverse_counter = counter.map(|counter| self.rules.vars.copy_of(counter, &mut map));
+        self.take_rows(&rows, &storage, reverse_counter, it, &mut map, &mut body);
+        self.private_copies(it, &sliced.slice, &mut map, &mut body);
+        let (slice, copies) = copy_block(&sliced.slice, &mut self.rules.vars.function, &mut self.rules.vars.names);
+        map.extend(copies);
+        let mut iteration = [slice, adjoints].concat();
+        rename(&mut iteration, &map);
+        self.rules.vars.add_copies(map);
+        body.extend(iteration);
+        let reverse = self.reverse_loop(it, count, is_order_free, reverse_counter, body);
+        Pair { forward: before, reverse: vec![reverse] }
+    }
+
+    /// What an iteration begins with: what is recorded, and the variables that stand for what is kept.
+    fn entry_values(
+        &mut self,
+        it: &Loop<'_>,
+        needed: &Needed,
+        here: &BTreeSet<Object>,
+        kept: &mut Kept,
+    ) -> (Vec<LocalId>, HashMap<LocalId, LocalId>) {
+        let (mut rows, mut map) = (Vec::new(), HashMap::new());
+        for (local, entry) in self.rules.values().entries(it, needed, here) {
+            match entry {
+                Entry::Recorded => {
+                    if self.rules.values().points_inside(local) {
+                        self.rules.report(cannot_record(it.stmt));
+                    }
+                    rows.push(local);
+                }
+                Entry::Kept => {
+                    let place = Place::local(local, self.rules.vars.function.locals[local].ty.clone());
+                    map.insert(local, self.keep_place(&place, kept));
+                }
+            }
+        }
+        (rows, map)
+    }
+
+    fn count(&mut self, it: &Loop<'_>, here: &BTreeSet<Object>, kept: &mut Kept) -> Count {
+        let iterations = self.rules.values().iterations(it);
+        let mut settle = |head: &For, is_counted: bool| For {
+            from: self.settled(&head.from, here, kept),
+            to: if is_counted { self.settled(&head.to, here, kept) } else { head.to.clone() },
+            by: self.settled(&head.by, here, kept),
+            body: Block::new(),
+            ..*head
+        };
+        let counter = match (iterations, it.head) {
+            (Iterations::Header, Some(head)) => return Count::Header(settle(head, true)),
+            (Iterations::Formula, Some(head)) => Some(settle(head, false)),
+            (Iterations::Header | Iterations::Formula | Iterations::Counted, _) => None,
+        };
+        let trips = self.rules.vars.add("_trips", Type::INT);
+        Count::Trips { trips, counter }
+    }
+
+    /// The loop of the forward sweep, with what it records.
+    fn forward_loop(
+        &mut self,
+        it: &Loop<'_>,
+        count: &Count,
+        (rows, entries): (&[LocalId], usize),
+        sliced: &Sliced,
+        before: &mut Block,
+    ) -> (Stmt, Recorded) {
+        let body = sliced.forward.clone();
+        if let Some(arrays) = self.record_arrays(it, count, rows) {
+            let whole = self.with_records(it, count, &body, rows, entries, &Recorded::Arrays(arrays.clone()));
+            let locals: BTreeSet<LocalId> = arrays.values().filter_map(own_variable).collect();
+            let is_repeatable =
+                !self.rules.frames.is_in_loop() || Slicer::new(self.rules.values()).can_repeat_loop(&whole, &locals);
+            if is_repeatable {
+                let mut names: Vec<LocalId> = locals.into_iter().collect();
+                names.sort();
+                before.extend(names.into_iter().map(|local| {
+                    declare(local, None).noted("recorded: the reverse sweep needs these values of each iteration")
+                }));
+                return (whole, Recorded::Arrays(arrays));
+            }
+        }
+        let record = self.rules.vars.add("_rows", Type::INT);
+        let storage = Recorded::Stack(record);
+        if !rows.is_empty() {
+            self.uses_record = true;
+        }
+        (self.with_records(it, count, &body, rows, entries, &storage), storage)
+    }
+
+    /// Arrays of the thread for the values that each iteration records, if the loop is short.
+    fn record_arrays(&mut self, it: &Loop<'_>, count: &Count, rows: &[LocalId]) -> Option<HashMap<LocalId, Place>> {
+        let (Count::Header(_) | Count::Trips { counter: Some(_), .. }, Some(head)) = (count, it.head) else {
+            return None;
+        };
+        let length = constant_trips(head)?;
+        let mut arrays = HashMap::new();
+        for row in rows {
+            let variable = self.rules.vars.function.locals[*row].clone();
+            let ty = Type::Array(Box::new(plain(variable.ty)), length);
+            let array = self.rules.vars.add(&format!("{}_record", variable.name), ty.clone());
+            arrays.insert(*row, Place::local(array, ty));
+        }
+        Some(arrays)
+    }
+
+    fn with_records(
+        &mut self,
+        it: &Loop<'_>,
+        count: &Count,
+        body: &Block,
+        rows: &[LocalId],
+        entries: usize,
+        storage: &Recorded,
+    ) -> Stmt {
+        let mut out = Block::new();
+        if let Count::Trips { trips, .. } = count {
+            let place = Place::local(*trips, Type::INT);
+            let next = Expr::binary(BinaryOp::Add, Expr::load(place.clone()), Expr::int(1));
+            out.push(assign(place, next));
+        }
+        // What an inner loop pushes lies above what this iteration pushes only if that comes last.
+        let has_inner = body.iter().any(|stmt| !pushed_records(stmt).is_empty());
+        let mut last = Block::new();
+        for (position, row) in rows.iter().enumerate() {
+            let variable = self.rules.vars.function.locals[*row].clone();
+            let mut value = Place::local(*row, variable.ty.clone());
+            let is_entry = position < entries;
+            if is_entry && has_inner {
+                let copy = self.rules.vars.copy_in_variable(&format!("{}_in", variable.name), &value, &mut out);
+                value = Place::local(copy, self.rules.vars.function.locals[copy].ty.clone());
+            }
+            let stores = self.record(storage, it, *row, &value);
+            if is_entry && !has_inner { out.extend(stores) } else { last.extend(stores) }
+        }
+        out.extend(body.iter().cloned());
+        out.extend(last);
+        out.extend(it.exit.cloned());
+        with_body(it.stmt, out)
+    }
+
+    /// The statements that record one value.
+    fn record(&self, storage: &Recorded, it: &Loop<'_>, row: LocalId, value: &Place) -> Block {
+        match storage {
+            Recorded::Arrays(arrays) => {
+                let Some(head) = it.head else { return Block::new() };
+                let counter = Expr::load(Place::local(head.counter, head.from.ty.clone()));
+                self.rules.vars.copy(&arrays[&row].clone().index(iteration_number(head, counter)), value)
+            }
+            Recorded::Stack(record) => self.rules.vars.push_values(*record, value),
+        }
+    }
+
+    /// Takes an iteration's recorded values back, last in first out.
+    fn take_rows(
+        &mut self,
+        rows: &[LocalId],
+        storage: &Recorded,
+        counter: Option<LocalId>,
+        it: &Loop<'_>,
+        map: &mut HashMap<LocalId, LocalId>,
+        out: &mut Block,
+    ) {
+        for row in rows.iter().rev() {
+            let copy = if Some(*row) == it.head.map(|head| head.counter) {
+                map.get(row).copied().unwrap_or(*row)
+            } else {
+                map.remove(row);
+                self.rules.vars.copy_of(*row, map)
+            };
+            let ty = self.rules.vars.function.locals[copy].ty.clone();
+            match storage {
+                Recorded::Arrays(arrays) => {
+                    let (Some(head), Some(counter)) = (it.head, counter) else { continue };
+                    let number = iteration_number(head, Expr::load(Place::local(counter, head.from.ty.clone())));
+                    let recorded = arrays[row].clone().index(number);
+                    if let Type::Array(..) = ty {
+                        out.push(declare(copy, None));
+                        out.extend(self.rules.vars.copy(&Place::local(copy, ty), &recorded));
+                    } else {
+                        out.push(declare(copy, Some(Expr::load(recorded))));
+                    }
+                }
+                Recorded::Stack(record) => out.extend(self.rules.vars.pop_values(*record, copy)),
+            }
+        }
+    }
+
+    /// Variables that the repeated statements assign and do not declare get copies, which live as long as the iteration.
+    fn private_copies(&mut self, it: &Loop<'_>, slice: &Block, map: &mut HashMap<LocalId, LocalId>, out: &mut Block) {
+        let mut declared = BTreeSet::new();
+        walk::each_stmt(slice, &mut |stmt| declared.extend(walk::declared_local(stmt)));
+        let written: BTreeSet<LocalId> = slice.iter().flat_map(|stmt| self.rules.vars.written_inside(stmt)).collect();
+        for local in written {
+            let can_copy = self.rules.vars.is_register(local) || it.declared.contains(&local);
+            if !declared.contains(&local) && !map.contains_key(&local) && can_copy {
+                let copy = self.rules.vars.copy_of(local, map);
+                out.push(declare(copy, None));
+            }
+        }
+    }
+
+    fn reverse_loop(
+        &mut self,
+        it: &Loop<'_>,
+        count: Count,
+        is_order_free: bool,
+        counter: Option<LocalId>,
+        mut body: Block,
+    ) -> Stmt {
+        let kind = match (count, counter) {
+            (Count::Header(head), Some(counter)) => {
+                let head = For { counter, ..head };
+                if is_order_free {
+                    For { body, ..head }
+                } else if let Some(turned) = turned(&head) {
+                    For { body, ..turned }
+                } else {
+                    let number = self.rules.vars.add("_k", head.from.ty.clone());
+                    let first = Expr::load(Place::local(number, head.from.ty.clone()));
+                    let one = Expr::new(ExprKind::Int(1), head.from.ty.clone());
+                    let index = Expr::binary(BinaryOp::Subtract, first, one.clone());
+                    body.insert(0, declare(counter, Some(linear(&head, index))));
+                    let zero = Expr::new(ExprKind::Int(0), head.from.ty.clone());
+                    numbered(number, trips(&head), BinaryOp::Greater, zero, one, body)
+                }
+            }
+            (Count::Header(head), None) => head,
+            (Count::Trips { trips, counter: head }, counter) => {
+                let number = self.rules.vars.add("_k", Type::INT);
+                if let (Some(head), Some(counter)) = (head, counter) {
+                    let number = Expr::load(Place::local(number, Type::INT));
+                    body.insert(0, declare(counter, Some(counter_of(&head, number))));
+                }
+                let last = Expr::binary(BinaryOp::Subtract, Expr::load(Place::local(trips, Type::INT)), Expr::int(1));
+                numbered(number, last, BinaryOp::GreaterEqual, Expr::int(0), Expr::int(1), body)
+            }
+        };
+        Stmt::new(StmtKind::For(Box::new(kind))).at(it.stmt.span)
+    }
+}

@@ -1,0 +1,24 @@
+//! Writes derivatives as they were planned.
+
+mod again;
+mod block;
+mod loops;
+mod record;
+mod settle;
+mod slots;
+mod split;
+mod tape;
+pub(super) mod write;
+
+use super::rules::Rules;
+use record::Limit;
+pub(super) use split::needed_arrays;
+
+/// A derivative in the making.
+pub(super) struct Assembly<'a> {
+    rules: Rules<'a>,
+    /// Whether a record in global memory is needed.
+    uses_record: bool,
+    /// The size of the record, where the user states it.
+    limit: Option<Limit>,
+}

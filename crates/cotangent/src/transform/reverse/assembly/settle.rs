@@ -1,0 +1,118 @@
+//! Makes the reverse sweep read values as they were in the forward sweep.
+//!
+//! The adjoint of a statement mentions values that the statement read. Where such a value is no longer in its place
+//! when the reverse sweep comes by, the forward sweep keeps it in a variable beside the statement.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use super::super::super::locals::{declare, same_place};
+use super::Assembly;
+use crate::analysis::Object;
+use crate::ir::walk::{self, PartMut, own_variable};
+use crate::ir::{Block, Expr, ExprKind, LocalId, Place, Type};
+
+/// Values kept for the adjoint of one statement.
+#[derive(Default)]
+pub(in crate::transform::reverse) struct Kept {
+    /// The declarations, which belong before the statement.
+    pub(in crate::transform::reverse) declarations: Block,
+    places: Vec<(Place, LocalId)>,
+}
+
+impl Assembly<'_> {
+    /// Rewrites the adjoint of a statement; `changed` are the objects that the statement itself or a later one in the
+    /// frame writes.
+    pub(in crate::transform::reverse) fn settle(
+        &mut self,
+        reverse: &mut Block,
+        changed: &BTreeSet<Object>,
+        kept: &mut Kept,
+    ) {
+        for stmt in reverse {
+            let _ = walk::stmt_parts_mut(stmt, &mut |part| {
+                match part {
+                    PartMut::Expr(expr) => self.settle_expr(expr, changed, kept),
+                    PartMut::Place(place) => self.settle_operands(place, changed, kept),
+                    PartMut::Block(block) => self.settle(block, changed, kept),
+                }
+                ControlFlow::<()>::Continue(())
+            });
+        }
+    }
+
+    /// A condition that the reverse sweep tests again: kept as one truth value if any part of it may change.
+    pub(in crate::transform::reverse) fn settle_condition(
+        &mut self,
+        cond: &Expr,
+        changed: &BTreeSet<Object>,
+        kept: &mut Kept,
+    ) -> Expr {
+        if !self.rules.values().changes(cond, changed) {
+            return cond.clone();
+        }
+        let local = self.rules.vars.add_saved("_taken", Type::Bool);
+        kept.declarations.push(declare(local, Some(cond.clone())));
+        Expr::load(Place::local(local, Type::Bool))
+    }
+
+    /// An expression for the reverse sweep, of the same value.
+    pub(in crate::transform::reverse) fn settled(
+        &mut self,
+        expr: &Expr,
+        changed: &BTreeSet<Object>,
+        kept: &mut Kept,
+    ) -> Expr {
+        let mut expr = expr.clone();
+        self.settle_expr(&mut expr, changed, kept);
+        expr
+    }
+
+    fn settle_expr(&mut self, expr: &mut Expr, changed: &BTreeSet<Object>, kept: &mut Kept) {
+        match &mut expr.kind {
+            ExprKind::Load(place) if self.rules.values().must_keep(place, changed) => {
+                let local = self.keep_place(place, kept);
+                let ty = expr.ty.clone();
+                *expr = Expr::load(Place::local(local, ty)).at(expr.span);
+            }
+            ExprKind::AddressOf(place)
+                if own_variable(place).is_some_and(|local| self.rules.vars.is_register(local))
+                    && self.rules.values().must_keep(place, changed) =>
+            {
+                let local = self.keep_place(place, kept);
+                *place = Place::local(local, place.ty.clone());
+            }
+            ExprKind::Load(place) | ExprKind::AddressOf(place) => self.settle_operands(place, changed, kept),
+            _ => {
+                let _ = walk::expr_parts_mut(expr, &mut |part| {
+                    if let PartMut::Expr(operand) = part {
+                        self.settle_expr(operand, changed, kept);
+                    }
+                    ControlFlow::<()>::Continue(())
+                });
+            }
+        }
+    }
+
+    fn settle_operands(&mut self, place: &mut Place, changed: &BTreeSet<Object>, kept: &mut Kept) {
+        let _ = walk::place_parts_mut(place, &mut |part| {
+            match part {
+                PartMut::Expr(expr) => self.settle_expr(expr, changed, kept),
+                PartMut::Place(base) => self.settle_operands(base, changed, kept),
+                PartMut::Block(_) => {}
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+
+    /// The variable that holds what a place held at this statement.
+    pub(in crate::transform::reverse) fn keep_place(&mut self, place: &Place, kept: &mut Kept) -> LocalId {
+        if let Some((_, local)) = kept.places.iter().find(|(known, _)| same_place(known, place)) {
+            return *local;
+        }
+        let wanted = format!("{}_old", self.rules.vars.base_name(place));
+        let local = self.rules.vars.copy_in_variable(&wanted, place, &mut kept.declarations);
+        kept.places.push((place.clone(), local));
+        local
+    }
+}

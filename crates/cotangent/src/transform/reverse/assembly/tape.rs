@@ -1,0 +1,42 @@
+//! The record of a host function: a tape in the host's memory.
+
+use std::ops::ControlFlow;
+
+use super::super::super::locals::{NewLocals, declare};
+use crate::ir::walk::{self, PartMut};
+use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Place, StmtKind, Type};
+use crate::rules::TAPE;
+
+/// Replaces `Push` and `Pop` by calls of the runtime, and declares the tape.
+pub(in crate::transform::reverse) fn lower(function: &mut Function, names: &mut NewLocals) {
+    let tape = names.add(function, "_tape", Type::Opaque(TAPE.into()));
+    let mut body = std::mem::take(&mut function.body);
+    replace(&mut body, tape);
+    body.insert(0, declare(tape, None));
+    function.body = body;
+}
+
+fn replace(block: &mut Block, tape: LocalId) {
+    for stmt in block {
+        let _ = walk::stmt_parts_mut(stmt, &mut |part| {
+            if let PartMut::Block(inner) = part {
+                replace(inner, tape);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        let place = Place::local(tape, Type::Opaque(TAPE.into()));
+        let reference = Type::reference(place.ty.clone());
+        let tape = Expr::new(ExprKind::AddressOf(place), reference);
+        match &stmt.kind {
+            StmtKind::Push { value, .. } => {
+                let args = vec![tape, value.clone()];
+                stmt.kind = StmtKind::Runtime { call: "cotangent::push".into(), args, into: None };
+            }
+            StmtKind::Pop { into, .. } => {
+                let into = Some(into.clone());
+                stmt.kind = StmtKind::Runtime { call: "cotangent::pop".into(), args: vec![tape], into };
+            }
+            _ => {}
+        }
+    }
+}

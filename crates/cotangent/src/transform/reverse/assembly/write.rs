@@ -1,0 +1,261 @@
+//! Writes one derivative: its signature, its two sweeps, its end.
+
+use std::collections::BTreeSet;
+
+use super::super::super::accumulate::AdjointParam;
+use super::super::super::locals::{params_first, tell_apart};
+use super::super::super::refused_stores::refused_stores;
+use super::super::super::refused_views::refused_views;
+use super::super::super::shadow::Shadows;
+use super::super::super::variables::{label, labels};
+use super::super::derivatives::Options;
+use super::super::derivatives::{Derivatives, Kind, Sharing};
+use super::super::facts::Facts;
+use super::super::frames::{Frame, Frames};
+use super::super::rules::params::Sum;
+use super::super::rules::{Rules, Threads};
+use super::super::variables::Variables;
+use super::Assembly;
+use super::block::Sweeps;
+use super::record::{self, Limit, Start};
+use super::settle::Kept;
+use super::split::Apart;
+use super::{slots, tape};
+use crate::analysis::{Object, Objects, activity, objects};
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Type};
+
+/// A derivative.
+pub(in crate::transform::reverse) struct Written {
+    pub(in crate::transform::reverse) function: Function,
+    pub(in crate::transform::reverse) adjoints: Vec<AdjointParam>,
+    /// Whether it takes a record.
+    pub(in crate::transform::reverse) uses_record: bool,
+    /// How many slots of the record a thread needs, if that can be told.
+    pub(in crate::transform::reverse) slots: Option<SlotCount>,
+    /// The forward sweep, where it is a function of its own.
+    pub(in crate::transform::reverse) augmented: Option<Function>,
+    /// Of the split form, the positions of the parameters whose memory the reverse sweep reads.
+    pub(in crate::transform::reverse) needed: Vec<usize>,
+}
+
+/// How many slots of the record a thread needs.
+pub(in crate::transform::reverse) enum SlotCount {
+    /// Always so many.
+    Fixed(usize),
+    /// So many at most, by the user's word.
+    Stated(u32),
+    /// What this kernel counts.
+    Counted(Function),
+}
+
+/// Writes the derivative of a function.
+pub(in crate::transform::reverse) fn write(
+    normal: &Module,
+    id: FunctionId,
+    kind: &Kind,
+    derivatives: &mut dyn Derivatives,
+) -> Result<Written, Vec<Diagnostic>> {
+    let primal = &normal.functions[id];
+    let objects = objects(normal, primal);
+    let named = named_by(primal, kind);
+    let activity = activity(normal, &objects, &primal.body, &named);
+    let facts = Facts::new(normal, primal, &objects, &activity, &changed_between(primal, &objects, kind));
+    let name = derivatives.free_name(name_of(normal, primal, kind, &named));
+    let mut function = Function { name, body: Block::new(), is_extern_c: false, ..primal.clone() };
+    if let Kind::Pullback(_) = kind {
+        function.result = Type::Void;
+    }
+    let Options { record_slots, widening } = derivatives.options().clone();
+    let contended = if facts.is_host() { facts.contended_arrays() } else { BTreeSet::new() };
+    let mut rules = Rules {
+        facts: &facts,
+        vars: Variables::new(&facts, function, Shadows::with(widening)),
+        threads: Threads { contended, ..Threads::default() },
+        frames: Frames::new(Frame::default()),
+        derivatives,
+        diagnostics: Vec::new(),
+        rolled_back: BTreeSet::new(),
+    };
+    let limit = record_slots
+        .filter(|_| facts.is_kernel())
+        .map(|slots| Limit::new(&mut rules.vars.function, &mut rules.vars.names, slots));
+    if let Kind::Gradient { rolled_back, .. } = kind {
+        rules.roll_back(rolled_back);
+    }
+    rules.check_named(&named);
+    rules.diagnostics.extend(facts.lost_bits());
+    rules.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
+    rules.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
+    let (adjoints, sums) = rules.adjoint_params(&named, kind);
+    let mut assembly = Assembly { rules, uses_record: false, limit };
+    let (slots, augmented) = match kind {
+        Kind::Split { .. } => assembly.write_apart(&sums),
+        Kind::Gradient { .. } | Kind::Pullback(_) => (assembly.write_joint(kind, &sums), None),
+    };
+    let needed = if augmented.is_some() { assembly.needed_params() } else { Vec::new() };
+    let Assembly { mut rules, uses_record, .. } = assembly;
+    if !rules.diagnostics.is_empty() {
+        return Err(rules.diagnostics);
+    }
+    let shared: Vec<AdjointParam> = rules.shared_shadows();
+    let map = params_first(&mut rules.vars.function);
+    let moved = |local: LocalId| map.get(&local).copied().unwrap_or(local);
+    let adjoints = adjoints
+        .into_iter()
+        .chain(shared)
+        .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
+        .collect();
+    Ok(Written { function: rules.vars.function, adjoints, uses_record, slots, augmented, needed })
+}
+
+/// What changes between the sweeps though the function does not write it: where these are two functions, memory that the
+/// caller says may change.
+fn changed_between(primal: &Function, objects: &Objects<'_>, kind: &Kind) -> BTreeSet<Object> {
+    let Kind::Split { saved, variables, .. } = kind else { return BTreeSet::new() };
+    let load = |param: &LocalId| Expr::load(Place::local(*param, primal.locals[*param].ty.clone()));
+    let reached = saved.iter().flat_map(|param| objects.reachable(&load(param)));
+    reached.chain(variables.iter().cloned()).collect()
+}
+
+/// The parameters that have adjoints.
+fn named_by(primal: &Function, kind: &Kind) -> Vec<LocalId> {
+    match kind {
+        Kind::Gradient { wrt, .. } | Kind::Split { wrt, .. } => wrt.clone(),
+        Kind::Pullback(pattern) => {
+            let params = primal.params.iter().zip(&pattern.sharing);
+            params.filter(|(_, sharing)| **sharing != Sharing::Constant).map(|(param, _)| *param).collect()
+        }
+    }
+}
+
+/// `f_grad` if all that could be named is named, else with the positions; pullbacks tell what threads share.
+pub(in crate::transform::reverse) fn name_of(
+    module: &Module,
+    primal: &Function,
+    kind: &Kind,
+    named: &[LocalId],
+) -> String {
+    let mut positions = labels(module, primal, named);
+    let word = match kind {
+        Kind::Gradient { .. } => "grad",
+        Kind::Split { contended, .. } => {
+            if !contended.is_empty() {
+                positions.push("streams".to_owned());
+                positions.extend(contended.iter().map(|param| label(module, primal, *param)));
+            }
+            "reverse"
+        }
+        Kind::Pullback(pattern) => {
+            for (wanted, word) in [(Sharing::Shared, "shared"), (Sharing::Anywhere, "anywhere")] {
+                let params = primal.params.iter().zip(&pattern.sharing);
+                let found = params.filter(|(_, sharing)| **sharing == wanted);
+                let found: Vec<String> = found.map(|(param, _)| label(module, primal, *param)).collect();
+                if !found.is_empty() {
+                    positions.push(word.to_owned());
+                    positions.extend(found);
+                }
+            }
+            "pullback"
+        }
+    };
+    let suffix: String = positions.iter().map(|position| format!("_{position}")).collect();
+    format!("{}_{word}{suffix}", primal.name)
+}
+
+fn counted(mut slots: Function) -> SlotCount {
+    params_first(&mut slots);
+    SlotCount::Counted(slots)
+}
+
+impl Assembly<'_> {
+    /// Both sweeps as the body of the function.
+    fn write_joint(&mut self, kind: &Kind, sums: &[Sum]) -> Option<SlotCount> {
+        let seed = self.rules.seed(kind);
+        self.rules.vars.function.body = self.body(seed, kind, sums);
+        tell_apart(&mut self.rules.vars.function, &mut self.rules.vars.names);
+        if !self.uses_record {
+            return None;
+        }
+        if self.rules.facts.primal.space == Space::Host {
+            tape::lower(&mut self.rules.vars.function, &mut self.rules.vars.names);
+            return None;
+        }
+        let types = record::recorded_types(&self.rules.vars.function.body);
+        let limit = self.limit;
+        let slots = match limit {
+            Some(limit) => Some(SlotCount::Stated(limit.slots)),
+            None => {
+                let body = self.rules.vars.function.body.clone();
+                slots::count_slots(&mut self.rules, &body, 0).map(counted)
+            }
+        };
+        record::lower(&mut self.rules.vars.function, &mut self.rules.vars.names, &types, Start::Empty, limit.as_ref());
+        slots
+    }
+
+    /// The reverse sweep as the body of the function, and the forward sweep as another function.
+    fn write_apart(&mut self, sums: &[Sum]) -> (Option<SlotCount>, Option<Function>) {
+        let Apart { augmented: body, reverse, fixed } = self.apart(sums);
+        let name = self.rules.vars.function.name.replacen("_reverse", "_augmented", 1);
+        let mut augmented = Function {
+            name: name.into(),
+            params: self.rules.facts.primal.params.clone(),
+            ..self.rules.vars.function.clone()
+        };
+        self.rules.vars.function.body = reverse;
+        let limit = self.limit.filter(|_| fixed.is_none());
+        let slots = match (fixed, limit) {
+            _ if !self.uses_record => None,
+            (Some(count), _) => Some(SlotCount::Fixed(count)),
+            (None, Some(limit)) => Some(SlotCount::Stated(limit.slots)),
+            (None, None) => slots::count_slots(&mut self.rules, &body, 1)
+                .map(|slots| counted(Function { name: format!("{}_slots", augmented.name).into(), ..slots })),
+        };
+        augmented.locals = self.rules.vars.function.locals.clone();
+        augmented.body = body;
+        tell_apart(&mut augmented, &mut self.rules.vars.names.clone());
+        tell_apart(&mut self.rules.vars.function, &mut self.rules.vars.names);
+        if self.uses_record {
+            let types = record::recorded_types(&augmented.body);
+            let (filled, read) = match fixed {
+                Some(count) => (Start::Numbered(0), Start::Numbered(count)),
+                None => (Start::Filled, Start::Counted),
+            };
+            record::lower(&mut augmented, &mut self.rules.vars.names.clone(), &types, filled, limit.as_ref());
+            record::lower(&mut self.rules.vars.function, &mut self.rules.vars.names, &types, read, limit.as_ref());
+        }
+        params_first(&mut augmented);
+        (slots, Some(augmented))
+    }
+
+    fn body(&mut self, seed: Option<Place>, kind: &Kind, sums: &[Sum]) -> Block {
+        let (body, result) = match self.rules.facts.primal.body.split_last() {
+            Some((Stmt { kind: StmtKind::Return(Some(value)), .. }, rest)) => (rest, Some(value)),
+            _ => (self.rules.facts.primal.body.as_slice(), None),
+        };
+        let (mut before, mut kept) = (Block::new(), Kept::default());
+        if let Some(value) = result {
+            self.rules.adjoint_of_result(value, seed.as_ref(), &mut before);
+            self.settle(&mut before, &BTreeSet::new(), &mut kept);
+        }
+        // A record that may be too small is looked at between the sweeps.
+        let is_joint = result.is_none() && self.limit.is_none();
+        let Sweeps { mut forward, joint, adjoints, reverse } = self.sweeps(body, &BTreeSet::new(), is_joint);
+        forward.extend(kept.declarations);
+        let mut end = Block::new();
+        if let (Some(value), Kind::Gradient { .. }) = (result, kind) {
+            let value = self.rules.vars.keep("_value", value.clone(), &mut forward);
+            end.push(Stmt::new(StmtKind::Return(Some(value))));
+        }
+        if self.uses_record {
+            forward.extend(self.limit.map(|limit| limit.tell(false)));
+        }
+        let waits = self.rules.facts.last_waits();
+        let reverse = [adjoints, before, joint, reverse].concat();
+        let mut out = self.rules.between(forward, reverse, sums);
+        out.extend(waits);
+        out.extend(end);
+        out
+    }
+}

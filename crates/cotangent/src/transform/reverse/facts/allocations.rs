@@ -1,0 +1,154 @@
+//! What a host function allocates and makes, and how large that is.
+//!
+//! *Known size.* Let all arrays that a pointer may be into have been allocated with one size, made of variables that keep the
+//! value they are given first, and let the pointer always be at the beginning of an array. Then it has that many bytes
+//! before it, whenever it is read.
+
+use std::collections::BTreeSet;
+
+use super::super::super::locals::without_spans;
+use super::super::frames::Frames;
+use super::Facts;
+use super::beginnings::beginnings;
+use crate::analysis::{Base, Object, Step};
+use crate::ir::walk::{self, Node};
+use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind};
+use crate::rules::{RuntimeClass, runtime_class};
+
+/// What ends a stream.
+pub(in crate::transform::reverse) const STREAM_END: &str = "cudaStreamDestroy";
+
+pub(in crate::transform::reverse) fn pointed_to(expr: &Expr) -> Option<Place> {
+    match &expr.kind {
+        ExprKind::AddressOf(place) => Some(place.clone()),
+        _ => None,
+    }
+}
+
+/// Whether every way through a block frees what is meant.
+pub(in crate::transform::reverse) fn always_frees(block: &Block, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Runtime { call, args, .. } => {
+            matches!(runtime_class(call), Some(RuntimeClass::Free { .. })) && args.first().is_some_and(is_meant)
+        }
+        StmtKind::If { then_block, else_block, .. } => {
+            always_frees(then_block, is_meant) && always_frees(else_block, is_meant)
+        }
+        _ => false,
+    })
+}
+
+/// The block and all blocks inside.
+pub(in crate::transform::reverse) fn blocks(block: &Block) -> Vec<&Block> {
+    let mut found = vec![block];
+    for stmt in block {
+        let _ = walk::stmt_parts(stmt, &mut |part| {
+            if let walk::Part::Block(inner) = part {
+                found.extend(blocks(inner));
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+    }
+    found
+}
+
+/// The variable that a pointer is the value of.
+pub(in crate::transform::reverse) fn variable(pointer: &Expr) -> Option<LocalId> {
+    match &pointer.kind {
+        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => Some(*local),
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => variable(operand),
+        _ => None,
+    }
+}
+
+impl Facts<'_> {
+    /// The size of the array that an argument points to the beginning of, if all arrays that it may be were allocated
+    /// with that size.
+    pub(in crate::transform::reverse) fn known_bytes(&self, arg: &Expr, frames: &Frames) -> Option<Expr> {
+        self.primal.locals.get(variable(arg)?)?.ty.pointee()?;
+        let mut found: Option<Expr> = None;
+        for target in self.objects.targets(arg) {
+            let Object { base: Base::Local(owner), path } = target else { return None };
+            if path.as_slice() != [Step::Deref] || self.primal.params.contains(&owner) {
+                return None;
+            }
+            for bytes in self.allocated(owner, frames)? {
+                if found.as_ref().is_some_and(|known| *known != bytes) {
+                    return None;
+                }
+                found = Some(bytes);
+            }
+        }
+        found.filter(|_| beginnings(self.module, self.primal, &self.address_taken).is_beginning(arg))
+    }
+
+    /// The sizes of all that is allocated for a variable; none if one of them may change.
+    fn allocated(&self, owner: LocalId, frames: &Frames) -> Option<Vec<Expr>> {
+        let mut found = Vec::new();
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            if let StmtKind::Runtime { call, args, into: Some(into) } = &stmt.kind
+                && matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
+                && into.kind == PlaceKind::Local(owner)
+            {
+                found.push(args.first().cloned());
+            }
+        });
+        let stable = |bytes: Option<Expr>| {
+            bytes.filter(|bytes| self.is_settled(bytes, frames)).map(|bytes| without_spans(&bytes))
+        };
+        found.into_iter().map(stable).collect()
+    }
+
+    /// Whether a value is made of variables that keep the value they are given first.
+    fn is_settled(&self, value: &Expr, frames: &Frames) -> bool {
+        walk::visit_expr(value, &mut |node| match node {
+            Node::Place(Place { kind: PlaceKind::Local(local), .. }) => {
+                let writes = self.write_counts.get(local).copied().unwrap_or(0);
+                let most = if self.primal.params.contains(local) { 0 } else { 1 };
+                let is_in_loop = frames.is_of_iteration(*local);
+                let is_settled = writes <= most && !self.address_taken.contains(local) && !is_in_loop;
+                if is_settled { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
+            }
+            Node::Place(_) => std::ops::ControlFlow::Break(()),
+            Node::Expr(_) | Node::Stmt(_) => std::ops::ControlFlow::Continue(()),
+        })
+        .is_continue()
+    }
+
+    /// Everything that is freed somewhere in the function.
+    pub(in crate::transform::reverse) fn freed(&self) -> BTreeSet<Object> {
+        let mut found = BTreeSet::new();
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            if let StmtKind::Runtime { call, args, .. } = &stmt.kind
+                && matches!(runtime_class(call), Some(RuntimeClass::Free { .. }))
+            {
+                args.iter().take(1).for_each(|pointer| found.extend(self.objects.targets(pointer)));
+            }
+        });
+        found
+    }
+
+    pub(in crate::transform::reverse) fn is_destroyed(&self, handle: &Place) -> bool {
+        self.has_call(
+            RuntimeClass::Destroy,
+            &|arg| matches!(&arg.kind, ExprKind::Load(place) if place.kind == handle.kind),
+        )
+    }
+
+    pub(in crate::transform::reverse) fn is_created(&self, handle: &Place) -> bool {
+        let makes = |arg: &Expr| pointed_to(arg).is_some_and(|place| place.kind == handle.kind);
+        self.has_call(RuntimeClass::Create { destroy: STREAM_END }, &makes)
+            || self.has_call(RuntimeClass::Create { destroy: "cudaEventDestroy" }, &makes)
+    }
+
+    /// Whether some call of a class has a first argument of that kind.
+    fn has_call(&self, class: RuntimeClass, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
+        let mut found = false;
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            if let StmtKind::Runtime { call, args, .. } = &stmt.kind {
+                found |= runtime_class(call) == Some(class) && args.first().is_some_and(is_meant);
+            }
+        });
+        found
+    }
+}

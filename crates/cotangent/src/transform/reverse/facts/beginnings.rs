@@ -1,0 +1,154 @@
+//! Which pointers of a host function always point to the beginning of an array.
+//!
+//! *Beginnings.* An array of a parameter begins where the parameter points. Let a variable, or a field of one, be given
+//! nothing but what an allocation returns, null, and the values of others like it, and let nobody have its address. Then
+//! it points to the beginning of an array whenever it is read, or is null; and two such pointers are into one array only
+//! if they are equal.
+
+use std::collections::HashSet;
+
+use crate::ir::walk::{self, own_variable};
+use crate::ir::{Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, StmtKind, Type};
+use crate::rules::{RuntimeClass, runtime_class};
+
+/// A variable, or a field of one.
+type Slot = (LocalId, Vec<u32>);
+
+/// What is known of a function's pointers.
+pub(in crate::transform::reverse) struct Beginnings {
+    /// Variables, and fields with all that is in them, that may point elsewhere.
+    moved: HashSet<Slot>,
+}
+
+/// Looks at everything that pointers are given.
+pub(in crate::transform::reverse) fn beginnings(
+    module: &Module,
+    function: &Function,
+    address_taken: &HashSet<LocalId>,
+) -> Beginnings {
+    let mut gifts = Gifts { module, given: Vec::new(), moved: HashSet::new() };
+    gifts.moved.extend(address_taken.iter().map(|local| (*local, Vec::new())));
+    walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Declare { local, init: Some(init) } => {
+            gifts.give(&Place::local(*local, function.locals[*local].ty.clone()), init);
+        }
+        StmtKind::Assign { place, value } => gifts.give(place, value),
+        StmtKind::Runtime { call, .. } if matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) => {}
+        _ => {
+            // Whatever else writes, a pointer that steps through an array among them.
+            gifts.moved.extend(walk::written_places(stmt).into_iter().filter_map(whole_slot));
+            if let StmtKind::For(counted) = &stmt.kind {
+                gifts.moved.insert((counted.counter, Vec::new()));
+            }
+        }
+    });
+    let Gifts { given, mut moved, .. } = gifts;
+    loop {
+        let found = Beginnings { moved };
+        let new = given.iter().filter(|(to, from)| found.is_moved(from) && !found.is_moved(to));
+        let new: Vec<Slot> = new.map(|(to, _)| to.clone()).collect();
+        if new.is_empty() {
+            return found;
+        }
+        moved = found.moved;
+        moved.extend(new);
+    }
+}
+
+impl Beginnings {
+    /// Whether a pointer, whatever it promises, is the value of a variable that always points to a beginning.
+    pub(in crate::transform::reverse) fn is_beginning(&self, pointer: &Expr) -> bool {
+        match &pointer.kind {
+            ExprKind::Load(place) => slot(place).is_some_and(|slot| !self.is_moved(&slot)),
+            ExprKind::Cast(operand) if operand.ty.is_pointer() => self.is_beginning(operand),
+            _ => false,
+        }
+    }
+
+    fn is_moved(&self, (local, path): &Slot) -> bool {
+        (0..=path.len()).any(|length| self.moved.contains(&(*local, path[..length].to_vec())))
+    }
+}
+
+/// What pointers are given.
+struct Gifts<'m> {
+    module: &'m Module,
+    /// Which is given the value of which.
+    given: Vec<(Slot, Slot)>,
+    /// Those that are given anything else.
+    moved: HashSet<Slot>,
+}
+
+impl Gifts<'_> {
+    fn give(&mut self, place: &Place, value: &Expr) {
+        let Some(to) = slot(place) else {
+            self.moved.extend(whole_slot(place));
+            return;
+        };
+        match &value.ty {
+            Type::Pointer(_) => self.give_pointer(to, value),
+            Type::Record(record) => match &value.kind {
+                ExprKind::Construct(operands) => {
+                    for ((position, field), operand) in (0u32..).zip(&self.module.records[*record].fields).zip(operands)
+                    {
+                        self.give(&place.clone().field(position, field.ty.clone()), operand);
+                    }
+                }
+                ExprKind::Load(source) => match slot(source) {
+                    Some(from) => self.give_leaves(&value.ty, &to, &from),
+                    None => self.move_away(to),
+                },
+                _ => self.move_away(to),
+            },
+            Type::Array(..) => self.move_away(to),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => {}
+        }
+    }
+
+    fn give_pointer(&mut self, to: Slot, value: &Expr) {
+        match &value.kind {
+            ExprKind::Null => {}
+            ExprKind::Cast(operand) if operand.ty.is_pointer() => self.give_pointer(to, operand),
+            ExprKind::Load(source) => match slot(source) {
+                Some(from) => self.given.push((to, from)),
+                None => self.move_away(to),
+            },
+            _ => self.move_away(to),
+        }
+    }
+
+    /// Every pointer in a record is given that of another.
+    fn give_leaves(&mut self, ty: &Type, to: &Slot, from: &Slot) {
+        match ty {
+            Type::Record(record) => {
+                for (position, field) in (0u32..).zip(&self.module.records[*record].fields) {
+                    let inner = |(local, path): &Slot| (*local, [path.as_slice(), &[position]].concat());
+                    self.give_leaves(&field.ty, &inner(to), &inner(from));
+                }
+            }
+            Type::Pointer(_) | Type::Array(..) => self.given.push((to.clone(), from.clone())),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => {}
+        }
+    }
+
+    fn move_away(&mut self, slot: Slot) {
+        self.moved.insert(slot);
+    }
+}
+
+/// The variable or field that a place is.
+fn slot(place: &Place) -> Option<Slot> {
+    match &place.kind {
+        PlaceKind::Local(local) => Some((*local, Vec::new())),
+        PlaceKind::Field(base, position) => {
+            let (local, path) = slot(base)?;
+            Some((local, [path, vec![*position]].concat()))
+        }
+        PlaceKind::Global(_) | PlaceKind::Element(..) | PlaceKind::Index(..) => None,
+    }
+}
+
+/// The variable that a place is in, as a whole where no field says more.
+fn whole_slot(place: &Place) -> Option<Slot> {
+    slot(place).or_else(|| own_variable(place).map(|local| (local, Vec::new())))
+}

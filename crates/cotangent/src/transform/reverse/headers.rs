@@ -1,0 +1,158 @@
+//! Headers of counted loops: how often they run, which value the counter has in which iteration, and the header that runs
+//! through the same values backwards.
+
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Stmt, StmtKind, Type};
+
+/// Recorded values of loops with at most so many iterations, known beforehand, stay in the thread.
+const MAX_LOCAL_RECORD: i128 = 64;
+
+/// The body without an `if (c) break;` at its end, and that.
+pub(super) fn split_exit(body: &[Stmt]) -> (&[Stmt], Option<&Stmt>) {
+    match body.split_last() {
+        Some((last, rest)) => match &last.kind {
+            StmtKind::If { then_block, .. }
+                if matches!(then_block.as_slice(), [Stmt { kind: StmtKind::Break, .. }]) =>
+            {
+                (rest, Some(last))
+            }
+            _ => (body, None),
+        },
+        None => (body, None),
+    }
+}
+
+/// The same loop with another body.
+pub(super) fn with_body(stmt: &Stmt, body: Block) -> Stmt {
+    let mut stmt = stmt.clone();
+    match &mut stmt.kind {
+        StmtKind::For(head) => head.body = body,
+        StmtKind::While { body: inner, .. } => *inner = body,
+        _ => {}
+    }
+    stmt
+}
+
+pub(super) fn constant_int(expr: &Expr) -> Option<i128> {
+    match expr.kind {
+        ExprKind::Int(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// How often a loop runs, if its header says so and it is not often.
+pub(super) fn constant_trips(head: &For) -> Option<u64> {
+    let (from, to, by) = (constant_int(&head.from)?, constant_int(&head.to)?, constant_int(&head.by)?);
+    let distance = match (head.step, head.test) {
+        (BinaryOp::Add, BinaryOp::Less) => to - from,
+        (BinaryOp::Add, BinaryOp::LessEqual) => to - from + 1,
+        (BinaryOp::Subtract, BinaryOp::Greater) => from - to,
+        (BinaryOp::Subtract, BinaryOp::GreaterEqual) => from - to + 1,
+        _ => return None,
+    };
+    let trips = if by > 0 { (distance + by - 1).div_euclid(by) } else { return None };
+    (1..=MAX_LOCAL_RECORD).contains(&trips).then(|| u64::try_from(trips).unwrap_or(0))
+}
+
+/// The number of an iteration, from its counter.
+pub(super) fn iteration_number(head: &For, counter: Expr) -> Expr {
+    let distance = match (head.step, constant_int(&head.from)) {
+        (BinaryOp::Subtract, _) => Expr::binary(BinaryOp::Subtract, head.from.clone(), counter),
+        (_, Some(0)) => counter,
+        _ => Expr::binary(BinaryOp::Subtract, counter, head.from.clone()),
+    };
+    if constant_int(&head.by) == Some(1) {
+        return distance;
+    }
+    Expr::binary(BinaryOp::Divide, distance, head.by.clone())
+}
+
+/// Whether a counter that doubles or halves is above zero in every iteration: there are fewer of them than it has bits.
+pub(super) fn keeps_bits(head: &For) -> bool {
+    let is_halved = matches!(head.step, BinaryOp::Divide | BinaryOp::ShiftRight);
+    match head.test {
+        BinaryOp::Greater => is_halved && constant_int(&head.to).is_some_and(|to| to >= 0),
+        BinaryOp::GreaterEqual => is_halved && constant_int(&head.to).is_some_and(|to| to > 0),
+        BinaryOp::Less | BinaryOp::LessEqual => !is_halved && constant_int(&head.from).is_some_and(|from| from > 0),
+        _ => false,
+    }
+}
+
+/// The counter of the iteration of that number: one that doubles or halves is shifted.
+pub(super) fn counter_of(head: &For, number: Expr) -> Expr {
+    let ty = head.from.ty.clone();
+    let shifted =
+        |op, value: Expr| Expr::new(ExprKind::Binary(op, Box::new(value), Box::new(number.clone())), ty.clone());
+    let power = || shifted(BinaryOp::ShiftLeft, Expr::new(ExprKind::Int(1), ty.clone()));
+    match head.step {
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => shifted(head.step, head.from.clone()),
+        BinaryOp::Multiply if constant_int(&head.from) == Some(1) => power(),
+        BinaryOp::Multiply | BinaryOp::Divide => Expr::binary(head.step, head.from.clone(), power()),
+        _ => linear(head, Expr::cast(number, ty)),
+    }
+}
+
+/// `from + number * by`.
+pub(super) fn linear(head: &For, number: Expr) -> Expr {
+    let distance = match constant_int(&head.by) {
+        Some(1) => number,
+        _ => Expr::binary(BinaryOp::Multiply, number, head.by.clone()),
+    };
+    if head.step == BinaryOp::Add && constant_int(&head.from) == Some(0) {
+        return distance;
+    }
+    Expr::binary(head.step, head.from.clone(), distance)
+}
+
+/// How often a counted loop runs.
+pub(super) fn trips(head: &For) -> Expr {
+    let ty = head.from.ty.clone();
+    if constant_int(&head.from) == Some(0) && constant_int(&head.by) == Some(1) && head.test == BinaryOp::Less {
+        // An unsigned counter from zero: others count by the header turned around.
+        return head.to.clone();
+    }
+    let int = |value: i128| Expr::new(ExprKind::Int(value), ty.clone());
+    let (low, high) = if head.step == BinaryOp::Add { (&head.from, &head.to) } else { (&head.to, &head.from) };
+    let distance = Expr::binary(BinaryOp::Subtract, high.clone(), low.clone());
+    let distance = match head.test {
+        BinaryOp::Less | BinaryOp::Greater => Expr::binary(BinaryOp::Subtract, distance, int(1)),
+        _ => distance,
+    };
+    let rounds = Expr::binary(BinaryOp::Divide, distance, head.by.clone());
+    let rounds = Expr::binary(BinaryOp::Add, rounds, int(1));
+    let runs = Expr::binary(head.test, head.from.clone(), head.to.clone());
+    Expr::new(ExprKind::Select(Box::new(runs), Box::new(rounds), Box::new(int(0))), ty)
+}
+
+/// The header that runs through the same values backwards: for steps of one of a signed counter.
+pub(super) fn turned(head: &For) -> Option<For> {
+    let Type::Int(kind) = head.from.ty else { return None };
+    if constant_int(&head.by) != Some(1) || !kind.is_signed() {
+        return None;
+    }
+    let one = |op| Expr::binary(op, head.to.clone(), Expr::new(ExprKind::Int(1), head.from.ty.clone()));
+    let (from, test, step) = match (head.step, head.test) {
+        (BinaryOp::Add, BinaryOp::Less) => (one(BinaryOp::Subtract), BinaryOp::GreaterEqual, BinaryOp::Subtract),
+        (BinaryOp::Add, BinaryOp::LessEqual) => (head.to.clone(), BinaryOp::GreaterEqual, BinaryOp::Subtract),
+        (BinaryOp::Subtract, BinaryOp::Greater) => (one(BinaryOp::Add), BinaryOp::LessEqual, BinaryOp::Add),
+        (BinaryOp::Subtract, BinaryOp::GreaterEqual) => (head.to.clone(), BinaryOp::LessEqual, BinaryOp::Add),
+        _ => return None,
+    };
+    let from = match (&from.kind, constant_int(&head.to)) {
+        (ExprKind::Binary(BinaryOp::Subtract, ..), Some(to)) => Expr::new(ExprKind::Int(to - 1), head.from.ty.clone()),
+        (ExprKind::Binary(BinaryOp::Add, ..), Some(to)) => Expr::new(ExprKind::Int(to + 1), head.from.ty.clone()),
+        _ => from,
+    };
+    Some(For {
+        counter: head.counter,
+        from,
+        test,
+        to: head.from.clone(),
+        step,
+        by: head.by.clone(),
+        body: Block::new(),
+    })
+}
+
+pub(super) fn numbered(counter: LocalId, from: Expr, test: BinaryOp, to: Expr, by: Expr, body: Block) -> For {
+    For { counter, from, test, to, step: BinaryOp::Subtract, by, body }
+}

@@ -1,0 +1,95 @@
+//! How a loop is turned around: which iterations there were, and what each begins with.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::super::headers::{constant_int, keeps_bits};
+use super::super::variables::uses::Needed;
+use super::Values;
+use crate::analysis::Object;
+use crate::ir::{BinaryOp, For, LocalId, Stmt, Type};
+
+/// A loop of the primal program.
+pub(in crate::transform::reverse) struct Loop<'a> {
+    pub(in crate::transform::reverse) stmt: &'a Stmt,
+    pub(in crate::transform::reverse) head: Option<&'a For>,
+    /// What leaves it at the end of its body.
+    pub(in crate::transform::reverse) exit: Option<&'a Stmt>,
+    /// Objects that it writes.
+    pub(in crate::transform::reverse) written: BTreeSet<Object>,
+    /// Variables that live inside.
+    pub(in crate::transform::reverse) declared: HashSet<LocalId>,
+}
+
+/// How the reverse sweep knows the iterations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::transform::reverse) enum Iterations {
+    /// The header says how many there are, and which value the counter has in each.
+    Header,
+    /// The forward sweep counts them. The counter is a formula of the number of the iteration.
+    Formula,
+    /// The forward sweep counts them. The counter, if there is one, is a value like any other.
+    Counted,
+}
+
+/// How an iteration of the reverse sweep gets a value that the forward iteration began with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::transform::reverse) enum Entry {
+    /// The loop changes it: recorded in each iteration.
+    Recorded,
+    /// What follows the loop changes it: kept once, before the loop.
+    Kept,
+}
+
+impl Values<'_> {
+    pub(in crate::transform::reverse) fn iterations(&self, it: &Loop<'_>) -> Iterations {
+        let Some(head) = it.head.filter(|head| self.has_formula(head, &it.written)) else { return Iterations::Counted };
+        let is_counted = it.exit.is_none()
+            && head.to.ty == head.from.ty
+            && !self.changes(&head.to, &it.written)
+            && !self.vars.reads(&head.to).contains(&head.counter)
+            && matches!(
+                (head.step, head.test),
+                (BinaryOp::Add, BinaryOp::Less | BinaryOp::LessEqual)
+                    | (BinaryOp::Subtract, BinaryOp::Greater | BinaryOp::GreaterEqual)
+            );
+        if is_counted { Iterations::Header } else { Iterations::Formula }
+    }
+
+    /// Whether a counter is a simple function of the number of the iteration: a linear one, or a shift.
+    fn has_formula(&self, head: &For, written: &BTreeSet<Object>) -> bool {
+        let is_simple = match head.step {
+            BinaryOp::Add | BinaryOp::Subtract => head.by.ty == head.from.ty,
+            BinaryOp::Multiply | BinaryOp::Divide => constant_int(&head.by) == Some(2) && keeps_bits(head),
+            BinaryOp::ShiftLeft | BinaryOp::ShiftRight => constant_int(&head.by) == Some(1) && keeps_bits(head),
+            _ => false,
+        };
+        matches!(self.vars.function.locals[head.counter].ty, Type::Int(_))
+            && is_simple
+            && !self.changes(&head.by, written)
+            && !self.vars.reads(&head.by).contains(&head.counter)
+    }
+
+    /// The values that an iteration must begin with, where they are no longer there. `here` are the objects that the loop
+    /// or a later statement of the frame writes.
+    pub(in crate::transform::reverse) fn entries(
+        &self,
+        it: &Loop<'_>,
+        needed: &Needed,
+        here: &BTreeSet<Object>,
+    ) -> Vec<(LocalId, Entry)> {
+        let mut found = Vec::new();
+        for local in needed.iter().filter(|local| !it.declared.contains(local)) {
+            let followed = self.vars.followed(*local);
+            if !self.vars.is_primal(followed) || !self.vars.is_register(*local) {
+                continue;
+            }
+            let object = Object::local(followed);
+            if it.written.contains(&object) {
+                found.push((*local, Entry::Recorded));
+            } else if here.contains(&object) {
+                found.push((*local, Entry::Kept));
+            }
+        }
+        found
+    }
+}

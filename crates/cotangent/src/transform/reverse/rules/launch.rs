@@ -1,0 +1,323 @@
+//! Launches: the reverse of a launch is the launch of the kernel's reverse sweep.
+//!
+//! What that reads and what changes until then is copied as a whole if its size is known, else recorded by the kernel.
+
+use std::collections::BTreeSet;
+
+use super::super::super::launch::{self, Slots as LaunchSlots};
+use super::super::super::locals::{declare, without_spans};
+use super::super::super::overlap::root;
+use super::super::derivatives::Derived;
+use super::super::facts::allocations::variable;
+use super::super::facts::beginnings::{Beginnings, beginnings};
+use super::super::runtime_calls::{call_of, const_void, fetch, null_stream, uncast, wait_for};
+use super::super::variables::as_pointer;
+use super::aggregates::Scratch;
+use super::{Pair, Rules};
+use crate::analysis::{Base, Object, carries_floats, effects, variables_of};
+use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE};
+use crate::ir::{Block, Expr, ExprKind, GlobalId, Launch, LocalId, Module, Place, Stmt, StmtKind, Type};
+use crate::rules::SNAPSHOT;
+use crate::source::Span;
+
+/// Arguments of a launch, by position, that are arrays to be copied as a whole; and their sizes.
+type Copied = Vec<(usize, Expr)>;
+
+/// Where the arrays begin that two pointers are into, if that tells whether they are one array.
+fn told_apart(known: &Beginnings, pointers: [&Expr; 2]) -> Option<[Expr; 2]> {
+    let [left, right] = pointers.map(|pointer| root(pointer).clone());
+    let is_told =
+        known.is_beginning(&left) && known.is_beginning(&right) && without_spans(&left) != without_spans(&right);
+    is_told.then_some([left, right])
+}
+
+fn same_array(module: &Module, launch: &Launch, positions: [usize; 2], span: Span) -> Diagnostic {
+    let kernel = &module.functions[launch.kernel];
+    let [first, second] = positions.map(|position| kernel.local_name(kernel.params[position]).to_owned());
+    let message = match first == second {
+        true => format!("two pointers in `{first}` may be into the same array"),
+        false => format!("`{first}` and `{second}` may be into the same array"),
+    };
+    Diagnostic::new(NO_DERIVATIVE, span, message, "the kernel's derivative takes them to be apart")
+        .help("pass different arrays, or offsets of one pointer: `k<<<…>>>(u, u + n)`")
+}
+
+impl Rules<'_> {
+    /// A launch: the forward sweep runs the kernel, with a record if its reverse sweep needs one.
+    pub(in crate::transform::reverse) fn launch(
+        &mut self,
+        stmt: &Stmt,
+        launch: &Launch,
+        later: &BTreeSet<Object>,
+    ) -> Pair {
+        let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        let kernel = &self.facts.module.functions[launch.kernel];
+        let params = kernel.params.clone();
+        let active: Vec<usize> =
+            (0..params.len()).filter(|position| self.facts.is_active_argument(&launch.args[*position])).collect();
+        if active.is_empty() {
+            return pair;
+        }
+        let apart = self.check_overlap(stmt, launch);
+        self.check_variables(stmt, launch);
+        let wrt: Vec<LocalId> = active.iter().map(|position| params[*position]).collect();
+        let (derived, copied) = match self.split_of_launch(launch, &params, &wrt, later) {
+            Ok(found) => found,
+            Err(found) => {
+                found.into_iter().for_each(|found| self.report(found));
+                return pair;
+            }
+        };
+        let record = self.launch_forward(stmt, launch, &derived, &mut pair.forward);
+        pair.forward.splice(0..0, apart);
+        let stream = launch.stream.clone().unwrap_or_else(null_stream);
+        let mut args = launch.args.clone();
+        let mut snapshots = Vec::new();
+        for (position, bytes) in copied {
+            let snapshot = self.snapshot(&launch.args[position], bytes, &stream, &mut pair.forward);
+            args[position] = self.restored(&launch.args[position], &snapshot, &stream, &mut pair.reverse);
+            snapshots.push(snapshot);
+        }
+        let (out, mut after) = (&mut pair.reverse, Block::new());
+        for position in active {
+            let arg = &launch.args[position];
+            if arg.ty.is_pointer() {
+                let Some(shadow) = self.shadow_pointer(arg) else { return pair };
+                let pointee = shadow.ty.pointee().cloned().unwrap_or(Type::Void);
+                args.push(as_pointer(shadow, Type::pointer(pointee)));
+                continue;
+            }
+            let mut scratch = Scratch { stream: &stream, before: out, after: &mut after };
+            let Some(initial) = self.shadow_record(arg, stmt.span, &mut scratch) else { return pair };
+            args.push(self.adjoint_on_device(arg, initial, &stream, out, &mut after));
+        }
+        args.extend(record.iter().map(|record| Expr::load(record.clone())));
+        let kernel = &self.derivatives.written().functions[derived.function];
+        let shared = launch::shared_bytes(kernel, launch.shared.clone());
+        let reverse = Launch { kernel: derived.function, is_checked: true, shared, args, ..launch.clone() };
+        out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
+        out.push(call_of("cotangent::check_launch", Vec::new()));
+        let reached: BTreeSet<Object> = launch.args.iter().flat_map(|arg| self.facts.objects.reachable(arg)).collect();
+        if self.facts.is_touched_by_host(&reached) {
+            out.push(wait_for(launch.stream.clone()));
+        }
+        out.extend(after);
+        let release = record.into_iter().map(|record| ("cotangent::release", record));
+        let kept = release.chain(snapshots.into_iter().map(|snapshot| ("cotangent::drop_snapshot", snapshot)));
+        out.extend(kept.map(|(call, kept)| call_of(call, vec![Expr::load(kept), stream.clone()])));
+        pair
+    }
+
+    /// The kernel's two sweeps. Memory that its reverse sweep reads and that changes until then is copied as a whole if
+    /// its size is known, else what is read of it is recorded. Returns the positions of what is copied, and the sizes.
+    fn split_of_launch(
+        &mut self,
+        launch: &Launch,
+        params: &[LocalId],
+        wrt: &[LocalId],
+        later: &BTreeSet<Object>,
+    ) -> Result<(Derived, Copied), Vec<Diagnostic>> {
+        let is_contended = |arg: &Expr| self.is_contended(&self.facts.objects.reachable(arg));
+        let positions = params.iter().zip(&launch.args).filter(|(param, arg)| wrt.contains(param) && is_contended(arg));
+        let contended: Vec<LocalId> = positions.map(|(param, _)| *param).collect();
+        let derived = self.derivatives.split(self.facts.module, launch.kernel, [wrt, &[], &contended], &[])?;
+        let variables = self.changed_variables(&derived, later);
+        let changes = |position: &&usize| {
+            let reached = self.facts.objects.reachable(&launch.args[**position]);
+            reached.iter().any(|object| {
+                later.iter().any(|other| other.overlaps(object)) || self.frames.is_unstable_memory(object)
+            })
+        };
+        let (mut saved, mut copied) = (Vec::new(), Vec::new());
+        for position in derived.needed.iter().filter(changes) {
+            match self.facts.known_bytes(&launch.args[*position], &self.frames) {
+                Some(bytes) => copied.push((*position, bytes)),
+                None => saved.push(params[*position]),
+            }
+        }
+        if saved.is_empty() && variables.is_empty() {
+            return Ok((derived, copied));
+        }
+        let params = [wrt, &saved, &contended];
+        let derived = self.derivatives.split(self.facts.module, launch.kernel, params, &variables)?;
+        Ok((derived, copied))
+    }
+
+    /// What the reverse sweep of a kernel reads outside functions and what changes until then.
+    fn changed_variables(&self, derived: &Derived, later: &BTreeSet<Object>) -> Vec<Object> {
+        let mentioned = variables_of(self.derivatives.written(), derived.function);
+        let changed = later.iter().chain(self.frames.outermost_first().iter().flat_map(|frame| &frame.unstable));
+        let mut found = BTreeSet::new();
+        for object in changed {
+            match object.base {
+                Base::Global(global) if mentioned.contains(&global) => drop(found.insert(object.clone())),
+                Base::Unknown => {
+                    let base = |global: &GlobalId| Object { base: Base::Global(*global), path: Vec::new() };
+                    found.extend(mentioned.iter().map(base));
+                }
+                Base::Global(_) | Base::Local(_) => {}
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// Replaces the launch by one that records, if there is something to record.
+    fn launch_forward(
+        &mut self,
+        stmt: &Stmt,
+        launch: &Launch,
+        derived: &Derived,
+        forward: &mut Block,
+    ) -> Option<Place> {
+        let (augmented, slots, bytes) = (derived.augmented?, derived.slots?, derived.bytes?);
+        let params = self.derivatives.written().functions[augmented].params.clone();
+        let record_param = params.get(launch.args.len())?;
+        let record_type = self.derivatives.written().functions[augmented].locals[*record_param].ty.clone();
+        let stream = launch.stream.clone().unwrap_or_else(null_stream);
+        forward.clear();
+        let dim3 = launch::dim3(self.derivatives.written_mut());
+        let extents = |extents: &[Expr; 3]| Expr::new(ExprKind::Construct(extents.to_vec()), dim3.clone());
+        let shared = launch.shared.clone().unwrap_or_else(|| Expr::new(ExprKind::Int(0), Type::SIZE));
+        let mut size_args = vec![extents(&launch.grid), extents(&launch.block), shared, stream.clone()];
+        size_args.extend(launch.args.iter().cloned());
+        let local = self.vars.add("_bytes", Type::SIZE);
+        let size = Place::local(local, Type::SIZE);
+        let count = StmtKind::Call { into: Some(size.clone()), function: bytes, args: size_args };
+        forward.extend([declare(local, None), Stmt::new(count).at(stmt.span)]);
+        let memory = ("cotangent::stream_memory", vec![Expr::load(size), stream.clone()]);
+        let record = self.vars.result_of(memory, "_record", record_type, forward);
+        let mut args = launch.args.clone();
+        args.push(Expr::load(record.clone()));
+        let mut told = Block::new();
+        if let LaunchSlots::Stated(given) = slots {
+            let size = Expr::new(ExprKind::SizeOf(Type::UINT), Type::SIZE);
+            let zeros = ("cotangent::stream_zeros", vec![size, stream.clone()]);
+            let needed = self.vars.result_of(zeros, "_needed", Type::pointer(Type::UINT), forward);
+            args.push(Expr::load(needed.clone()));
+            let most = self.vars.fetched("_most", needed, &stream, &mut told);
+            let given = Expr::new(ExprKind::Int(i128::from(given)), Type::UINT);
+            told.push(call_of("cotangent::require_slots", vec![Expr::load(most), given]));
+        }
+        let recording = Launch { kernel: augmented, is_checked: true, args, ..launch.clone() };
+        forward.push(Stmt::new(StmtKind::Launch(Box::new(recording))).at(stmt.span));
+        forward.extend(told);
+        Some(record)
+    }
+
+    /// Device memory for the adjoint of an argument that is passed by value, as it is before the launch: zeros, or a
+    /// record with pointers. Afterwards the numbers in it are brought back.
+    fn adjoint_on_device(
+        &mut self,
+        arg: &Expr,
+        initial: Option<Expr>,
+        stream: &Expr,
+        out: &mut Block,
+        after: &mut Block,
+    ) -> Expr {
+        let pointer = Type::pointer(arg.ty.clone());
+        let Some(initial) = initial else {
+            let size = Expr::new(ExprKind::SizeOf(arg.ty.clone()), Type::SIZE);
+            let zeros = ("cotangent::stream_zeros", vec![size, stream.clone()]);
+            let on_device = self.vars.result_of(zeros, "_d_arg", pointer, out);
+            let sum = self.vars.fetched("_d_sum", on_device.clone(), stream, after);
+            self.adjoint_of_aggregate(arg, &sum, after);
+            return Expr::load(on_device);
+        };
+        let local = self.vars.add("_d_value", arg.ty.clone());
+        out.push(declare(local, Some(initial)));
+        let value = Place::local(local, arg.ty.clone());
+        let copy = ("cotangent::uploaded", vec![Expr::address_of(value.clone()), stream.clone()]);
+        let on_device = self.vars.result_of(copy, "_d_arg", pointer, out);
+        if self.facts.is_active_value(arg) {
+            after.push(fetch(&value, &on_device, stream));
+            self.adjoint_of_aggregate(arg, &value, after);
+        }
+        after.push(call_of("cotangent::release", vec![Expr::load(on_device.clone()), stream.clone()]));
+        Expr::load(on_device)
+    }
+
+    /// The derivative of a kernel takes its arrays to be apart. Arguments that are parts of one array were merged before
+    /// (`overlap`); what may be the same array or another one is looked at before the launch, by where the arrays begin.
+    fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch) -> Block {
+        let mut checks = Block::new();
+        let written = effects(self.facts.module, launch.kernel).params;
+        let known = beginnings(self.facts.module, self.facts.primal, &self.facts.address_taken);
+        let mut before: Vec<(usize, Expr, BTreeSet<Object>)> = Vec::new();
+        for (position, arg) in launch.args.iter().enumerate() {
+            for pointer in self.pointers_in(arg).unwrap_or_else(|| vec![arg.clone()]) {
+                let reached = self.facts.objects.reachable(&pointer);
+                for (other, other_pointer, other_reached) in &before {
+                    let meets = reached.iter().any(|mine| other_reached.iter().any(|object| mine.overlaps(object)));
+                    let is_active = reached.union(other_reached).any(|object| self.facts.activity.is_active(object));
+                    let is_written = written.contains(&position) || written.contains(other);
+                    if !meets || !(is_active || is_written) {
+                        continue;
+                    }
+                    match told_apart(&known, [other_pointer, &pointer]) {
+                        Some(roots) => {
+                            let args = roots.map(|pointer| Expr::cast(pointer, const_void()));
+                            checks.push(call_of("cotangent::require_apart", args.to_vec()));
+                        }
+                        None => {
+                            let found = same_array(self.facts.module, launch, [*other, position], stmt.span);
+                            if !self.diagnostics.contains(&found) {
+                                self.diagnostics.push(found);
+                            }
+                        }
+                    }
+                }
+                before.push((position, pointer, reached));
+            }
+        }
+        checks
+    }
+
+    /// Values that a kernel leaves in variables outside functions would be lost for other kernels.
+    fn check_variables(&mut self, stmt: &Stmt, launch: &Launch) {
+        let written = effects(self.facts.module, launch.kernel).others;
+        for object in written {
+            let Base::Global(global) = object.base else { continue };
+            let variable = &self.facts.module.globals[global];
+            if carries_floats(self.facts.module, &variable.ty) {
+                let message = format!("the kernel may leave active values in `{}`, which is not named", variable.name);
+                self.report(
+                    Diagnostic::new(CONSTANT_MEMORY, stmt.span, message, "no adjoint is handed in for it")
+                        .help(format!("name `{}` too", variable.name)),
+                );
+            }
+        }
+    }
+
+    /// A copy of an array as it is now.
+    pub(in crate::transform::reverse) fn snapshot(
+        &mut self,
+        arg: &Expr,
+        bytes: Expr,
+        stream: &Expr,
+        forward: &mut Block,
+    ) -> Place {
+        let name = self.name_beside("_kept", arg);
+        let ty = Type::pointer(Type::Opaque(SNAPSHOT.into()));
+        let from = Expr::cast(uncast(arg).clone(), const_void());
+        self.vars.result_of(("cotangent::take_snapshot", vec![from, bytes, stream.clone()]), &name, ty, forward)
+    }
+
+    /// The array of which a copy was made, as it was then.
+    pub(in crate::transform::reverse) fn restored(
+        &mut self,
+        arg: &Expr,
+        snapshot: &Place,
+        stream: &Expr,
+        reverse: &mut Block,
+    ) -> Expr {
+        let name = self.name_beside("_then", arg);
+        let ty = Type::pointer(arg.ty.pointee().cloned().unwrap_or(Type::Void));
+        let args = vec![Expr::load(snapshot.clone()), stream.clone()];
+        let place = self.vars.result_of(("cotangent::restored", args), &name, ty, reverse);
+        Expr::cast(Expr::load(place), arg.ty.clone())
+    }
+
+    fn name_beside(&self, start: &str, arg: &Expr) -> String {
+        variable(arg).map_or(start.to_owned(), |local| format!("{start}_{}", self.vars.function.locals[local].name))
+    }
+}

@@ -1,0 +1,328 @@
+//! Calls of the CUDA runtime: allocations, copies, fills, and the order of streams.
+//!
+//! A shadow is allocated beside its memory. What is freed is freed by the reverse sweep, where it comes by the
+//! allocation. A copy becomes an addition in the other direction.
+
+use super::super::super::locals::assign;
+use super::super::super::variables::SymbolCopy;
+use super::super::facts::allocations::{STREAM_END, always_frees, blocks, pointed_to};
+use super::super::runtime_calls::{call_of, null_stream, optional, typed, uncast, wait_for};
+use super::{Pair, Rules};
+use crate::analysis::{Base, uses_memory};
+use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, Module, Place, Stmt, StmtKind, Type};
+use crate::rules::{RuntimeClass, runtime_class};
+use crate::source::Span;
+
+/// What is left in the forward sweep of a call that comes later: its result.
+fn went_well(into: Option<&Place>) -> Block {
+    let success = |into: &Place| assign(into.clone(), Expr::cast(Expr::int(0), into.ty.clone()));
+    into.map(success).into_iter().collect()
+}
+
+/// Whether what a pointer points to holds pointers, by any type that it has had.
+fn points_to_pointers(module: &Module, pointer: &Expr) -> bool {
+    let is_here = pointer.ty.pointee().is_some_and(|pointee| uses_memory(module, pointee));
+    let is_before = match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => points_to_pointers(module, operand),
+        ExprKind::Binary(BinaryOp::Offset, base, _) => points_to_pointers(module, base),
+        ExprKind::Cast(_)
+        | ExprKind::Binary(..)
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Select(..)
+        | ExprKind::Null
+        | ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => false,
+    };
+    is_here || is_before
+}
+
+impl Rules<'_> {
+    /// A call of the CUDA runtime.
+    pub(in crate::transform::reverse) fn runtime(
+        &mut self,
+        stmt: &Stmt,
+        call: &str,
+        args: &[Expr],
+        into: Option<&Place>,
+    ) -> Pair {
+        let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        let Some(class) = runtime_class(call) else { return pair };
+        self.check_copied_pointers(class, args, stmt.span);
+        let out = &mut pair.reverse;
+        match (class, args) {
+            (RuntimeClass::Memory { zeros, free }, _) => {
+                let Some(into) = into else { return pair };
+                self.memory(stmt, into, args, zeros, free, &mut pair);
+            }
+            (RuntimeClass::Free { always }, [pointer, ..]) => {
+                if !always {
+                    self.check_free(pointer, stmt.span);
+                }
+                pair.forward = went_well(into);
+            }
+            (RuntimeClass::Copy { bytes, kind: kind_at, stream }, [to, from, ..]) => {
+                let (bytes, kind) = (args[bytes].clone(), args[kind_at].clone());
+                let is_contended = self.is_contended(&self.facts.objects.targets(from));
+                let tail = [vec![bytes.clone(), kind], optional(args, stream)].concat();
+                match self.copied(to, from, stmt.span) {
+                    Some((to, Some(from))) => {
+                        let call = if is_contended { "cotangent::add_copied_at_once" } else { "cotangent::add_copied" };
+                        out.push(call_of(call, [vec![from, to], tail].concat()))
+                    }
+                    Some((to, None)) => {
+                        out.extend(self.facts.wait_of_copy(stream, &args[kind_at]));
+                        let rest = [vec![to, bytes], optional(args, stream)].concat();
+                        out.push(call_of("cotangent::clear", rest));
+                    }
+                    None => {
+                        out.extend(self.facts.wait_of_constant_copy(stream, &args[kind_at]));
+                        return pair;
+                    }
+                }
+                out.extend(self.facts.wait_after(args, &args[kind_at], stream));
+            }
+            (RuntimeClass::CopyRows { stream }, [to, to_pitch, from, from_pitch, width, height, kind, ..]) => {
+                let (to_pitch, from_pitch) = (to_pitch.clone(), from_pitch.clone());
+                let is_contended = self.is_contended(&self.facts.objects.targets(from));
+                let rows = vec![width.clone(), height.clone()];
+                match self.copied(to, from, stmt.span) {
+                    Some((to, Some(from))) => {
+                        let pointers = vec![from, from_pitch, to, to_pitch];
+                        let rest = [pointers, rows, vec![kind.clone()], optional(args, stream)].concat();
+                        let call = if is_contended {
+                            "cotangent::add_copied_rows_at_once"
+                        } else {
+                            "cotangent::add_copied_rows"
+                        };
+                        out.push(call_of(call, rest));
+                    }
+                    Some((to, None)) => {
+                        out.extend(self.facts.wait_of_copy(stream, kind));
+                        let rest = [vec![to, to_pitch], rows, optional(args, stream)].concat();
+                        out.push(call_of("cotangent::clear_rows", rest));
+                    }
+                    None => {
+                        out.extend(self.facts.wait_of_constant_copy(stream, kind));
+                        return pair;
+                    }
+                }
+                out.extend(self.facts.wait_after(args, kind, stream));
+            }
+            (RuntimeClass::Fill { stream }, [to, _, bytes, ..]) => {
+                out.extend(self.filled("cotangent::clear", to, &[bytes], optional(args, stream), stmt.span));
+            }
+            (RuntimeClass::FillRows { stream }, [to, pitch, _, width, height, ..]) => {
+                let rows = [pitch, width, height];
+                out.extend(self.filled("cotangent::clear_rows", to, &rows, optional(args, stream), stmt.span));
+            }
+            (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
+            (RuntimeClass::Create { destroy }, [target, ..]) => {
+                if let Some(handle) = pointed_to(target).filter(|handle| self.facts.is_destroyed(handle)) {
+                    if destroy == STREAM_END {
+                        // It does not wait for what is still to be done.
+                        out.push(call_of("cudaStreamSynchronize", vec![Expr::load(handle.clone())]));
+                    }
+                    out.push(call_of(destroy, vec![Expr::load(handle)]));
+                }
+            }
+            (RuntimeClass::Destroy, [handle, ..]) => {
+                pair.forward = went_well(into);
+                if !matches!(&handle.kind, ExprKind::Load(place) if self.facts.is_created(place)) {
+                    self.report_not_own(stmt.span, "ends a stream or an event that it did not make");
+                }
+            }
+            // What came after the wait, in whichever stream, now comes first, and must be done.
+            (RuntimeClass::Synchronize, _) => out.push(call_of("cudaDeviceSynchronize", Vec::new())),
+            // The other stream waits now, and this one is waited for.
+            (RuntimeClass::Record, [event, rest @ ..]) => {
+                let stream = rest.first().cloned().unwrap_or_else(null_stream);
+                let flags = Expr::new(ExprKind::Int(0), Type::UINT);
+                out.push(call_of("cudaStreamWaitEvent", vec![stream, event.clone(), flags]));
+            }
+            (RuntimeClass::WaitFor, [stream, event, ..]) => {
+                // Several streams may wait for one event. Each then records it, and must not hide that others did.
+                let flags = Expr::new(ExprKind::Int(0), Type::UINT);
+                out.push(call_of("cudaStreamWaitEvent", vec![stream.clone(), event.clone(), flags]));
+                out.push(call_of("cudaEventRecord", vec![event.clone(), stream.clone()]));
+            }
+            (RuntimeClass::Allocate { .. }, _) => {
+                let message = "where the pointer to new memory goes is not known";
+                self.report(
+                    Diagnostic::new(UNKNOWN_POINTER, stmt.span, message, "no adjoint can be found for it")
+                        .help("allocate into a variable: `cudaMalloc(&p, bytes)`"),
+                );
+            }
+            (RuntimeClass::Own, _) => self.check_own_call(call, args, stmt.span),
+            (RuntimeClass::Query, _) => {}
+            // With fewer arguments than they take, which Clang does not let pass.
+            (
+                RuntimeClass::Free { .. }
+                | RuntimeClass::Copy { .. }
+                | RuntimeClass::CopyRows { .. }
+                | RuntimeClass::Fill { .. }
+                | RuntimeClass::FillRows { .. }
+                | RuntimeClass::Create { .. }
+                | RuntimeClass::Destroy
+                | RuntimeClass::Record
+                | RuntimeClass::WaitFor,
+                _,
+            ) => {}
+        }
+        pair
+    }
+
+    /// The reverse of a fill: what was there before does not matter any more.
+    fn filled(&mut self, call: &str, to: &Expr, sizes: &[&Expr], stream: Vec<Expr>, span: Span) -> Block {
+        let Some(shadow) = self.shadow_of_memory(to, span) else { return Block::new() };
+        let sizes = sizes.iter().copied().cloned();
+        let mut out = vec![call_of(call, [shadow].into_iter().chain(sizes).chain(stream.clone()).collect())];
+        if self.facts.is_touched_by_host(&self.facts.objects.targets(to)) {
+            out.push(wait_for(stream.into_iter().next()));
+        }
+        out
+    }
+
+    /// A copy of pointers: what is reached through the copy is not known to be what the pointers lead to.
+    fn check_copied_pointers(&mut self, class: RuntimeClass, args: &[Expr], span: Span) {
+        let Some((to, from)) = class.ends_of_copy() else { return };
+        let leads_on = |end: usize| args.get(end).is_some_and(|arg| points_to_pointers(self.facts.module, arg));
+        let reached = args.get(from).map(|from| self.facts.objects.reachable(uncast(from))).unwrap_or_default();
+        if (leads_on(to) || leads_on(from)) && reached.iter().any(|object| self.facts.activity.is_touched(object)) {
+            let message = "pointers to active values are copied here";
+            self.report(
+                Diagnostic::new(UNKNOWN_POINTER, span, message, "no adjoint can be found behind the copies")
+                    .help("hand the pointers to the kernel as arguments, or in a record by value"),
+            );
+        }
+    }
+
+    /// What only derivatives call: their own derivatives are not known.
+    fn check_own_call(&mut self, call: &str, args: &[Expr], span: Span) {
+        let is_touched = |arg: &Expr| {
+            self.facts.objects.reachable(uncast(arg)).iter().any(|object| self.facts.activity.is_touched(object))
+        };
+        if args.iter().any(is_touched) {
+            let message = format!("`{call}` is called for active values, and is a part of derivatives itself");
+            self.report(
+                Diagnostic::new(NO_DERIVATIVE, span, message, "derivatives of host functions have no derivatives yet")
+                    .help("differentiate the kernels twice, and write the second host function by hand"),
+            );
+        }
+    }
+
+    /// New memory, and its shadow.
+    fn memory(&mut self, stmt: &Stmt, into: &Place, args: &[Expr], zeros: &str, free: &str, pair: &mut Pair) {
+        let own = self.facts.objects.targets(&Expr::load(into.clone()));
+        let is_freed = self.facts.freed().iter().any(|object| own.contains(object));
+        if own.iter().any(|object| self.facts.activity.is_active(object))
+            && let Some(shadow) = self.shadow(into)
+        {
+            let kind = StmtKind::Runtime { call: zeros.into(), args: args.to_vec(), into: Some(shadow.clone()) };
+            pair.forward.push(Stmt::new(kind).at(stmt.span));
+            if is_freed {
+                pair.reverse.push(call_of(free, vec![Expr::load(shadow)]));
+            }
+        }
+        if is_freed {
+            pair.reverse.push(call_of(free, vec![Expr::load(into.clone())]));
+        }
+    }
+
+    /// What is freed must be freed on every way to the end of the block that allocates it: there the reverse sweep frees
+    /// it.
+    fn check_free(&mut self, pointer: &Expr, span: Span) {
+        let freed = self.facts.objects.targets(pointer);
+        let is_meant = |pointer: &Expr| self.facts.objects.targets(pointer).iter().any(|object| freed.contains(object));
+        let is_allocation = |stmt: &Stmt| match &stmt.kind {
+            StmtKind::Runtime { call, into: Some(into), .. } => {
+                matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) && is_meant(&Expr::load(into.clone()))
+            }
+            _ => false,
+        };
+        let is_together = blocks(&self.facts.primal.body)
+            .iter()
+            .any(|block| block.iter().any(is_allocation) && always_frees(block, &is_meant));
+        if !is_together {
+            self.report_not_own(span, "frees memory that was not allocated in the same block");
+        }
+    }
+
+    fn report_not_own(&mut self, span: Span, what: &str) {
+        let message = format!("`{}` {what}", self.facts.primal.name);
+        self.report(
+            Diagnostic::new(NO_DERIVATIVE, span, message, "the reverse sweep still needs it")
+                .help("leave that to the caller, or do both in one block of the function"),
+        );
+    }
+
+    /// The reverse of a copy to or from a variable outside functions: if that is named, it has adjoints as arrays have.
+    fn copied_symbol(&mut self, stmt: &Stmt, call: &str, args: &[Expr]) -> Block {
+        let Some(copy) = SymbolCopy::new(call, args) else { return Block::new() };
+        let stream_at = copy.stream.map(|_| 5);
+        let mut targets = self.facts.objects.targets(copy.to);
+        targets.extend(self.facts.objects.targets(copy.from));
+        if !targets.iter().any(|object| self.facts.activity.is_active(object)) {
+            return self.facts.wait_of_constant_copy(stream_at, &copy.kind).into_iter().collect();
+        }
+        let unnamed = targets.iter().find_map(|object| match object.base {
+            Base::Global(global) => Some(&self.facts.module.globals[global].name),
+            Base::Local(_) | Base::Unknown => None,
+        });
+        if let Some(name) = unnamed {
+            let message = format!("`{call}` moves active values to or from `{name}`, which is not named");
+            let refused = Diagnostic::new(CONSTANT_MEMORY, stmt.span, message, "no adjoint is handed in for it");
+            self.report(refused.help(format!("name `{name}` too")));
+            return Block::new();
+        }
+        let Some((to, from)) = self.copied(copy.to, copy.from, stmt.span) else {
+            return self.facts.wait_of_constant_copy(stream_at, &copy.kind).into_iter().collect();
+        };
+        let stream = copy.stream.into_iter().cloned().collect();
+        match copy.at_offset(to, from) {
+            (to, Some(from)) => {
+                let rest = vec![from, to, copy.bytes.clone(), copy.kind.clone()];
+                let is_contended = self.is_contended(&targets);
+                let call = if is_contended { "cotangent::add_copied_at_once" } else { "cotangent::add_copied" };
+                vec![call_of(call, [rest, stream].concat())]
+            }
+            (to, None) => {
+                let clear = call_of("cotangent::clear", [vec![to, copy.bytes.clone()], stream].concat());
+                self.facts.wait_of_constant_copy(stream_at, &copy.kind).into_iter().chain([clear]).collect()
+            }
+        }
+    }
+
+    /// The adjoints of a copy's target and source; none if the target is constant.
+    fn copied(&mut self, to: &Expr, from: &Expr, span: Span) -> Option<(Expr, Option<Expr>)> {
+        let target = self.shadow_of_memory(to, span)?;
+        let source = self.shadow_of_memory(from, span);
+        Some((target, source))
+    }
+
+    /// A pointer to the adjoints of what a `void*` points to, if that is active, as a pointer to numbers.
+    fn shadow_of_memory(&mut self, pointer: &Expr, span: Span) -> Option<Expr> {
+        let pointer = typed(pointer);
+        if !self.facts.objects.targets(pointer).iter().any(|object| self.facts.activity.is_active(object)) {
+            return None;
+        }
+        let number = pointer.ty.pointee().and_then(|pointee| self.facts.number_in(pointee));
+        let Some(number) = number else {
+            let message = "the type of the active values that are copied here is not known";
+            self.report(
+                Diagnostic::new(UNKNOWN_POINTER, span, message, "not a pointer to numbers of one type")
+                    .help("copy arrays of float or double, or of records that hold nothing else"),
+            );
+            return None;
+        };
+        let shadow = self.shadow_pointer(pointer)?;
+        Some(Expr::cast(shadow, Type::pointer(number)))
+    }
+}

@@ -1,0 +1,169 @@
+//! Exchanges within a warp: each thread gets back the adjoints of the threads that took its value.
+
+use super::super::super::locals::declare;
+use super::super::headers::{constant_int, keeps_bits};
+use super::{Pair, Rules};
+use crate::analysis::Uniform;
+use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
+use crate::ir::{
+    BinaryOp, Block, Builtin, CollectiveOp, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
+};
+use crate::rules::{self};
+
+/// How many threads a warp has.
+const WARP: i128 = 32;
+
+/// A loop that adds up a variable by shuffles down.
+struct ShuffledSum<'a> {
+    variable: &'a Place,
+    mask: &'a Expr,
+    width: i128,
+}
+
+/// `for (int s = WIDTH / 2; s > 0; s /= 2) v += __shfl_down_sync(mask, v, s, WIDTH);`
+fn shuffled_sum(head: &For) -> Option<ShuffledSum<'_>> {
+    let from = match &head.from.kind {
+        ExprKind::Binary(BinaryOp::Divide, left, right) => match (&without_cast(left).kind, constant_int(right)) {
+            (ExprKind::Builtin(Builtin::WarpSize), Some(2)) => WARP / 2,
+            _ => return None,
+        },
+        _ => constant_int(&head.from)?,
+    };
+    let is_last = match head.test {
+        BinaryOp::Greater => constant_int(&head.to) == Some(0),
+        BinaryOp::GreaterEqual => constant_int(&head.to) == Some(1),
+        _ => false,
+    };
+    let is_halved = match head.step {
+        BinaryOp::Divide => constant_int(&head.by) == Some(2),
+        BinaryOp::ShiftRight => constant_int(&head.by) == Some(1),
+        _ => false,
+    };
+    let body: Vec<&Stmt> =
+        head.body.iter().filter(|stmt| !matches!(stmt.kind, StmtKind::Declare { init: None, .. })).collect();
+    let [exchange, sum] = body.as_slice() else { return None };
+    let StmtKind::Collective { op: CollectiveOp::ShuffleDown, mask: Some(mask), args, into: Some(into) } =
+        &exchange.kind
+    else {
+        return None;
+    };
+    let StmtKind::Assign { place, value } = &sum.kind else { return None };
+    let ExprKind::Binary(BinaryOp::Add, left, right) = &value.kind else { return None };
+    let (variable, taken) = (local(place)?, local(into)?);
+    let width = match args.get(2) {
+        Some(width) => constant_int(width)?,
+        None => WARP,
+    };
+    let is_whole = is_halved && is_last && keeps_bits(head) && from * 2 == width && (width & (width - 1)) == 0;
+    let is_sum = loaded(left) == Some(variable) && loaded(right) == Some(taken)
+        || loaded(left) == Some(taken) && loaded(right) == Some(variable);
+    let is_of_itself = args.first().and_then(loaded) == Some(variable)
+        && args.get(1).and_then(|by| loaded(without_cast(by))) == Some(head.counter);
+    let mentions_none = loaded(mask).is_none_or(|local| local != variable && local != taken && local != head.counter);
+    let is_simple = matches!(mask.kind, ExprKind::Int(_) | ExprKind::Load(_));
+    (is_whole && is_sum && is_of_itself && mentions_none && is_simple).then_some(ShuffledSum {
+        variable: place,
+        mask,
+        width,
+    })
+}
+
+fn without_cast(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::Cast(operand) => without_cast(operand),
+        _ => expr,
+    }
+}
+
+fn local(place: &Place) -> Option<LocalId> {
+    match place.kind {
+        PlaceKind::Local(local) => Some(local),
+        PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
+    }
+}
+
+/// The variable that an expression is the value of.
+fn loaded(expr: &Expr) -> Option<LocalId> {
+    match &expr.kind {
+        ExprKind::Load(place) => local(place),
+        _ => None,
+    }
+}
+
+impl Rules<'_> {
+    /// A shuffle, or another exchange of which only integers come.
+    pub(in crate::transform::reverse) fn collective(
+        &mut self,
+        stmt: &Stmt,
+        op: CollectiveOp,
+        mask: Option<&Expr>,
+        args: &[Expr],
+        into: Option<&Place>,
+    ) -> Pair {
+        let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
+        let Some(into) = into.filter(|into| self.facts.is_active_place(into)) else { return pair };
+        let Some(shadow) = self.shadow(into) else { return pair };
+        let ty = into.ty.at_least_single();
+        let (Type::Float(kind), Some(mask), Some(value)) = (&ty, mask, args.first()) else {
+            self.refuse_exchange(stmt);
+            return pair;
+        };
+        let seed = self.seed_of(into, &ty, &shadow, &mut pair.reverse);
+        if !self.facts.is_active_value(value) {
+            return pair;
+        }
+        let argument = args.get(1).cloned().unwrap_or(Expr::int(0));
+        let width = args.get(2).cloned().unwrap_or(Expr::int(32));
+        let adjoint = self.vars.add("_r", ty.clone());
+        let place = Place::local(adjoint, ty.clone());
+        pair.reverse.push(declare(adjoint, None));
+        let is_same = Uniform::new(self.facts.primal).is_same(&argument);
+        if op == CollectiveOp::ShuffleXor && is_same && constant_int(&width) == Some(WARP) {
+            // Two threads take each other's value.
+            let kind = StmtKind::Collective {
+                op,
+                mask: Some(mask.clone()),
+                args: [vec![seed], args[1..].to_vec()].concat(),
+                into: Some(place.clone()),
+            };
+            pair.reverse.push(Stmt::new(kind).at(stmt.span));
+        } else {
+            let is_broadcast = op == CollectiveOp::Shuffle && constant_int(&argument).is_some();
+            let helper =
+                if is_broadcast { rules::broadcast_adjoint(*kind) } else { rules::shuffle_adjoint(op, is_same, *kind) };
+            let Some(function) = helper.and_then(|(name, text)| self.derivatives.helper_of(&name, &text)) else {
+                self.refuse_exchange(stmt);
+                return pair;
+            };
+            let args = vec![mask.clone(), seed, argument, width];
+            let call = StmtKind::Call { into: Some(place.clone()), function, args };
+            pair.reverse.push(Stmt::new(call).at(stmt.span));
+        }
+        self.adjoint(value, Expr::load(place), &mut pair.reverse);
+        pair
+    }
+
+    /// A loop that adds up a variable by shuffles down, all of it: in the reverse sweep one function does the whole.
+    pub(in crate::transform::reverse) fn shuffled_sum(&mut self, stmt: &Stmt, head: &For) -> Option<Pair> {
+        let sum = shuffled_sum(head)?;
+        let place = sum.variable.clone();
+        if !self.facts.is_active_place(&place) || !self.vars.is_private_variable(&place) {
+            return None;
+        }
+        let shadow = self.shadow(&place)?;
+        let Type::Float(kind) = &shadow.ty else { return None };
+        let (name, text) = rules::sum_adjoint(*kind)?;
+        let function = self.derivatives.helper_of(&name, &text)?;
+        let args = vec![sum.mask.clone(), Expr::load(shadow.clone()), Expr::int(i64::try_from(sum.width).ok()?)];
+        let call = StmtKind::Call { into: Some(shadow), function, args };
+        Some(Pair { forward: vec![stmt.clone()], reverse: vec![Stmt::new(call).at(stmt.span)] })
+    }
+
+    fn refuse_exchange(&mut self, stmt: &Stmt) {
+        let message = "threads exchange active values here, in a way that has no adjoint";
+        self.report(
+            Diagnostic::new(THREADS_ACTIVE, stmt.span, message, "only shuffles of numbers have one")
+                .help("exchange the values with `__shfl_sync` and its forms, or through shared memory"),
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Calls of the CUDA runtime and of Cotangent's own that derivatives of host functions make, and their arguments.
+
+use crate::ir::{Expr, ExprKind, Place, PointerType, Stmt, StmtKind, Type};
+
+pub(super) fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
+    Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
+}
+
+/// The host waits for a stream.
+pub(super) fn wait_for(stream: Option<Expr>) -> Stmt {
+    call_of("cudaStreamSynchronize", vec![stream.unwrap_or_else(null_stream)])
+}
+
+pub(super) fn null_stream() -> Expr {
+    Expr::new(ExprKind::Null, Type::pointer(Type::Opaque("CUstream_st".into())))
+}
+
+pub(super) fn optional(args: &[Expr], position: Option<usize>) -> Vec<Expr> {
+    position.and_then(|position| args.get(position)).into_iter().cloned().collect()
+}
+
+/// Brings a value from device memory to a variable.
+pub(super) fn fetch(value: &Place, on_device: &Place, stream: &Expr) -> Stmt {
+    let args = vec![Expr::address_of(value.clone()), Expr::load(on_device.clone()), stream.clone()];
+    call_of("cotangent::fetch", args)
+}
+
+pub(super) fn const_void() -> Type {
+    let void = PointerType {
+        pointee: Type::Void,
+        is_const: true,
+        is_restrict: false,
+        is_volatile: false,
+        is_reference: false,
+    };
+    Type::Pointer(Box::new(void))
+}
+
+/// The pointer that an argument is, whatever it promises.
+pub(super) fn uncast(pointer: &Expr) -> &Expr {
+    match &pointer.kind {
+        ExprKind::Cast(operand) if operand.ty.is_pointer() => uncast(operand),
+        _ => pointer,
+    }
+}
+
+/// A pointer before it was made a `void*`.
+pub(super) fn typed(pointer: &Expr) -> &Expr {
+    match &pointer.kind {
+        ExprKind::Cast(operand) if pointer.ty.pointee() == Some(&Type::Void) && operand.ty.is_pointer() => {
+            typed(operand)
+        }
+        _ => pointer,
+    }
+}
