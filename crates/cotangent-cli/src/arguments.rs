@@ -128,7 +128,8 @@ Examples:
   cotangent grad saxpy.cu --fn saxpy                       with respect to all that can be
   cotangent grad saxpy.cu --fn saxpy --wrt 'out, in' -o saxpy_grad.cuh
   cotangent grad filter.cu --fn 'image::blur<float, 3>' --wrt in --mode forward -- -I include
-  cotangent grad step.cu --fn step --split --save u        the reverse sweep runs when u has changed")]
+  cotangent grad step.cu --fn step --split --save u        the reverse sweep runs when u has changed
+  cotangent grad step.cu --fn step --plan                  why is this value recorded?")]
 pub(crate) struct Grad {
     #[command(flatten)]
     pub(crate) what: Differentiated,
@@ -145,6 +146,11 @@ pub(crate) struct Grad {
     /// Write all that the derivatives need, also to a header
     #[arg(long)]
     pub(crate) standalone: bool,
+
+    /// Instead of the gradient, print where its reverse sweep gets each value from and how each loop is turned around, and
+    /// why that is right
+    #[arg(long, conflicts_with_all = ["standalone", "mode"])]
+    pub(crate) plan: bool,
 
     #[command(flatten)]
     pub(crate) reading: Reading,

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::Result;
-use cotangent_driver::derivative::{self, Extent, Printed, Wanted, print_derivative};
+use cotangent_driver::derivative::{self, Extent, Printed, Wanted, print_derivative, print_plan};
 use cotangent_driver::program::Input;
 use cotangent_driver::{Environment, Tools, flags};
 
@@ -44,6 +44,11 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         wide_adjoints: options.what.wide_adjoints,
     };
     let what = format!("Reading {}", file.display());
+    if options.plan {
+        return text::write(options.output.as_deref(), file, |_| {
+            terminal.step(&what, || print_plan(&tools, &input, &wanted))
+        });
+    }
     text::write(options.output.as_deref(), file, |output| {
         let printed =
             terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode, options.extent(), output));

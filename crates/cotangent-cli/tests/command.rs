@@ -267,6 +267,38 @@ const SQUARE: &str = "__global__ void square(float* x, int n) {
 }
 ";
 
+/// A loop that overwrites what its adjoint needs, and one that sums up.
+const RELAX: &str = r"
+__global__ void relax(float* y, const float* x, float a, int steps) {
+  float s = y[threadIdx.x];
+  for (int k = 0; k < steps; k++) s = s * s + a;
+  float total = 0.0f;
+  for (int k = 0; k < 8; k++) total += x[k] * x[k];
+  y[threadIdx.x] = s * total;
+}
+";
+
+#[test]
+fn grad_prints_its_plan() {
+    let output = cotangent(RELAX, &["grad", "program.cu", "--fn", "relax", "--plan"]);
+    let plan = stdout(&output);
+    let expected = [
+        "line 4: for (int k = 0; k < steps; k++) s = s * s + a;",
+        "s           recorded: the loop changes it, and the iteration begins with it [V6]",
+        "order       backwards: the adjoint of an iteration may depend on those of later ones [L4]",
+        "line 6: for (int k = 0; k < 8; k++) total += x[k] * x[k];",
+        "order       as written: the adjoints of an iteration only add, and read nothing that they add to [L3]",
+        "x[k]        still there: the function does not write this memory [V2]",
+    ];
+    let mut rest = plan.as_str();
+    for line in expected {
+        let Some((_, after)) = rest.split_once(line) else { panic!("no `{line}` in\n{plan}{}", stderr(&output)) };
+        rest = after;
+    }
+    let output = cotangent(RELAX, &["grad", "program.cu", "--fn", "relax", "--plan", "--mode", "forward"]);
+    assert!(stderr(&output).contains("cannot be used with"), "{}", stderr(&output));
+}
+
 #[test]
 fn grad_prints_a_derivative_or_writes_it() {
     let output = cotangent(SQUARE, &["grad", "program.cu", "--fn", "square", "--mode", "forward"]);

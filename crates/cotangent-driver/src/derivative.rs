@@ -5,7 +5,7 @@ use cotangent::emit::{self, Dialect, SharedWith};
 use cotangent::ir::{self, Module, Provided};
 use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
-use cotangent::transform::{Request, forward, reverse, seeds};
+use cotangent::transform::{Request, forward, planned_reverse, reverse, seeds};
 
 use crate::output::Output;
 use crate::reading::{Failure, Input, check_readable, read_for, with_deep_stack};
@@ -90,6 +90,20 @@ pub fn print_derivative(
         let compiling = if uses_headers(&behind.text) { COMPILING } else { "" };
         let first = format!("// By Cotangent, from {file}. To be included after what it differentiates.{compiling}");
         Ok(Printed { text: format!("{first}\n#pragma once\n\n{}", behind.text), notes })
+    })
+}
+
+/// Where the reverse sweep of a function's gradient gets values from, and why, by lines of the program.
+pub fn print_plan(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>) -> Result<String, Failure> {
+    check_readable(input.file)?;
+    with_deep_stack(|| {
+        let passes = read_for(tools, input, wanted.function)?;
+        let sources = &passes.device.sources;
+        let rendered = |found: Vec<Diagnostic>| Failure::Diagnostics(diagnostic::render(&found, sources, input.colour));
+        let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
+        let (_, plans) = planned_reverse(&module, &request).map_err(rendered)?;
+        let texts: Vec<String> = plans.iter().map(|plan| plan.print(sources)).collect();
+        Ok(texts.join("\n"))
     })
 }
 

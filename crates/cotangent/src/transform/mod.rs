@@ -26,7 +26,7 @@ pub use differentiable::differentiable_parameters;
 pub use forward::forward;
 pub use privatize::privatize;
 pub use request::{Analyses, Form, Named, Request};
-pub use reverse::reverse;
+pub use reverse::{Decision, How, Plan, planned_reverse, reverse};
 pub use seeds::seeds;
 pub use shadow::{Shadows, shadow_name, shadow_type};
 pub use variables::{Lifted, lift};

@@ -72,7 +72,7 @@ mod properties;
 mod tests;
 mod words;
 
-use super::{Function, Module, Stmt, Type};
+use super::{Function, Module, Place, Stmt, Type};
 
 /// Why a text is no module.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -104,6 +104,13 @@ pub fn print_type(module: &Module, ty: &Type) -> String {
 pub fn print_stmt(module: &Module, function: &Function, stmt: &Stmt) -> String {
     let mut printer = print::Printer::new(module, Some(function));
     printer.stmt(stmt);
+    printer.out
+}
+
+/// Writes a place of a function.
+pub fn print_place(module: &Module, function: &Function, place: &Place) -> String {
+    let mut printer = print::Printer::new(module, Some(function));
+    printer.place(place);
     printer.out
 }
 

@@ -12,6 +12,7 @@
 //! Rules ask for derivatives of other functions through `derivatives::Derivatives`, which this file answers.
 
 mod assembly;
+mod decision;
 mod derivatives;
 mod facts;
 mod frames;
@@ -42,10 +43,16 @@ use crate::ir::walk;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, order};
 
 use assembly::write::{self, SlotCount, Written};
+pub use decision::{Decision, How, Plan};
 use derivatives::{Derivatives, Derived, Kind, Options, Pattern, SplitParams};
 
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
+    planned_reverse(module, request).map(|(derivative, _)| derivative)
+}
+
+/// The same, and for each derivative in it where its reverse sweep gets values from.
+pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Vec<Plan>), Vec<Diagnostic>> {
     check_rules(module)?;
     let lifted = lift(module, request)?;
     let mut module = lifted.module.clone();
@@ -96,7 +103,7 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
                 roots.extend(pullbacks.launcher_of(function));
             }
             lifted.restore(&mut pullbacks.output)?;
-            return Ok(order::needed_by(&pullbacks.output, &roots));
+            return Ok((order::needed_by(&pullbacks.output, &roots), pullbacks.plans));
         }
         // A pullback that records is part of its caller instead, which has the record.
         inlined.extend(pullbacks.unfit);
@@ -143,6 +150,8 @@ pub(super) struct Pullbacks {
     /// The split forms of kernels that host functions launch.
     launched: HashMap<Launched, Derived>,
     helpers: HashMap<Name, FunctionId>,
+    /// What was decided for them.
+    plans: Vec<Plan>,
     /// Functions whose pullbacks cannot stand alone.
     unfit: HashSet<FunctionId>,
 }
@@ -229,8 +238,9 @@ impl Pullbacks {
         if let Kind::Split { saved, variables, .. } = kind {
             self.look_for_readers(normal, id, saved, variables)?;
         }
-        let Written { function, adjoints, uses_record, slots, augmented, needed } =
+        let Written { function, adjoints, uses_record, slots, augmented, needed, decisions } =
             write::write(normal, id, kind, self)?;
+        self.plans.push(Plan { name: function.name.clone(), decisions });
         fits_in_shared_memory(normal, id, &function)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
             self.unfit.insert(id);

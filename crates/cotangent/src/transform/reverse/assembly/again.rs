@@ -3,14 +3,15 @@
 
 use std::ops::ControlFlow;
 
-use super::super::super::locals::when;
-use super::super::super::locals::{assign, declare};
+use super::super::decision::How;
 use super::super::plan::again::{Again, Condition, Slicer, leaves_loop};
 use super::super::rules::Rules;
 use super::super::variables::Variables;
 use super::super::variables::uses::Needed;
 use crate::ir::walk::{self, PartMut};
 use crate::ir::{BarrierKind, Block, Expr, LocalId, Place, Stmt, StmtKind, Type};
+use crate::transform::locals::when;
+use crate::transform::locals::{assign, declare};
 
 /// One iteration taken apart.
 #[derive(Default)]
@@ -30,11 +31,48 @@ pub(in crate::transform::reverse) fn take_apart(rules: &mut Rules<'_>, block: &[
     let again = slicer.iteration(block, needed);
     let refused = slicer.refused;
     refused.into_iter().for_each(|found| rules.report(found));
+    write_down(rules, block, &again);
     let mut sliced = carry_out(&mut rules.vars, block, &again);
     for local in &sliced.recorded {
         hoist_recorded(&rules.vars, &mut sliced.forward, *local);
     }
     sliced
+}
+
+/// Writes down what was decided for the statements of an iteration.
+fn write_down(rules: &mut Rules<'_>, block: &[Stmt], again: &[Again]) {
+    for (stmt, again) in block.iter().zip(again) {
+        let is_loop = matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. });
+        let how = match again {
+            Again::Left => continue,
+            Again::Repeated => How::ComputedAgain,
+            Again::Part(_) if is_loop => How::LoopRepeated,
+            Again::Part(_) => How::ComputedAgain,
+            Again::FirstValue { .. } | Again::Value => How::DependsOnChanged,
+            Again::Result { .. } => How::HappensOnce,
+            Again::After(_) if is_loop => How::DependsOnChanged,
+            Again::After(_) => How::HappensOnce,
+            Again::Ways { cond, then, otherwise } => {
+                let StmtKind::If { then_block, else_block, .. } = &stmt.kind else { continue };
+                if *cond == Condition::Recorded {
+                    rules.decide(stmt.span, "the condition", How::DependsOnChanged);
+                }
+                write_down(rules, then_block, then);
+                write_down(rules, else_block, otherwise);
+                continue;
+            }
+        };
+        let names: Vec<String> = match again {
+            Again::After(recorded) => recorded.iter().map(|local| rules.vars.name_of(*local)).collect(),
+            _ if is_loop => vec!["the loop".to_owned()],
+            _ => {
+                let declared = walk::declared_local(stmt).map(|local| rules.vars.name_of(local));
+                let written = walk::written_places(stmt).into_iter().map(|place| rules.vars.text_of(place));
+                declared.into_iter().chain(written).collect()
+            }
+        };
+        names.into_iter().for_each(|name| rules.decide(stmt.span, name, how));
+    }
 }
 
 /// The parts of a block, by what was planned for its statements.

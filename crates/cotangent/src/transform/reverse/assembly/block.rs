@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::super::super::locals::when;
-use super::super::super::locals::{declare, mentions};
 use super::super::rules::Pair;
 use super::Assembly;
 use super::settle::Kept;
 use crate::analysis::{self, Object, carries_floats};
 use crate::ir::{Block, Expr, Place, PlaceKind, Stmt, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
+use crate::transform::locals::when;
+use crate::transform::locals::{declare, mentions};
 
 /// The sweeps of a block, in the order in which their parts stand.
 pub(in crate::transform::reverse) struct Sweeps {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::super::locals::{assign, copy_block, declare, rename};
+use super::super::decision::How;
 use super::super::frames::Frame;
 use super::super::headers::{
     constant_trips, counter_of, iteration_number, linear, numbered, split_exit, trips, turned, with_body,
@@ -22,6 +22,7 @@ use super::settle::Kept;
 use crate::analysis::{self, Object};
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, Stmt, StmtKind, Type};
+use crate::transform::locals::{assign, copy_block, declare, rename};
 
 /// How the reverse sweep knows the iterations.
 enum Count {
@@ -51,6 +52,9 @@ impl Assembly<'_> {
         let (body, exit) = split_exit(body);
         let declared = self.rules.facts.declared_in(std::slice::from_ref(stmt));
         let reloaded = self.rules.values().reloadable(std::slice::from_ref(stmt), &declared, true);
+        for array in &reloaded {
+            self.rules.decide(stmt.span, self.rules.vars.name_of(*array), How::FilledAgain);
+        }
         let written = analysis::written(self.rules.facts.objects, std::slice::from_ref(stmt));
         self.rules.frames.enter(Frame { is_loop: true, declared: declared.clone(), unstable: here.clone(), reloaded });
         let pair = self.block(body, &BTreeSet::new(), false);
@@ -90,6 +94,9 @@ impl Assembly<'_> {
         rows.extend(sliced.recorded.iter().copied());
         let is_order_free = rows.is_empty() && self.rules.values().is_order_free(&adjoints, &it.declared);
 
+        let order = if is_order_free { How::Commutes } else { How::Backwards };
+        self.rules.decide(it.stmt.span, "order", order);
+
         let mut before = std::mem::take(&mut kept.declarations);
         let (forward, storage) = self.forward_loop(it, &count, (&rows, entries), &sliced, &mut before);
         if let Count::Trips { trips, .. } = count {
@@ -98,6 +105,13 @@ impl Assembly<'_> {
         before.push(forward);
 
         let mut body = Block::new();
+        if !rows.is_empty() {
+            let how = match &storage {
+                Recorded::Arrays(_) => How::InThread,
+                Recorded::Stack(_) => How::InRecord,
+            };
+            self.rules.decide(it.stmt.span, "record", how);
+        }
         let reverse_counter = counter.map(|counter| self.rules.vars.copy_of(counter, &mut map));
         self.take_rows(&rows, &storage, reverse_counter, it, &mut map, &mut body);
         self.private_copies(it, &sliced.slice, &mut map, &mut body);
@@ -123,12 +137,14 @@ impl Assembly<'_> {
         for (local, entry) in self.rules.values().entries(it, needed, here) {
             match entry {
                 Entry::Recorded => {
+                    self.rules.decide(it.stmt.span, self.rules.vars.name_of(local), How::ChangedByLoop);
                     if self.rules.values().points_inside(local) {
                         self.rules.report(cannot_record(it.stmt));
                     }
                     rows.push(local);
                 }
                 Entry::Kept => {
+                    self.rules.decide(it.stmt.span, self.rules.vars.name_of(local), How::ChangedAfterLoop);
                     let place = Place::local(local, self.rules.vars.function.locals[local].ty.clone());
                     map.insert(local, self.keep_place(&place, kept));
                 }
@@ -139,6 +155,12 @@ impl Assembly<'_> {
 
     fn count(&mut self, it: &Loop<'_>, here: &BTreeSet<Object>, kept: &mut Kept) -> Count {
         let iterations = self.rules.values().iterations(it);
+        let how = match iterations {
+            Iterations::Header => How::ByHeader,
+            Iterations::Formula => How::ByFormula,
+            Iterations::Counted => How::ByCounting,
+        };
+        self.rules.decide(it.stmt.span, "iterations", how);
         let mut settle = |head: &For, is_counted: bool| For {
             from: self.settled(&head.from, here, kept),
             to: if is_counted { self.settled(&head.to, here, kept) } else { head.to.clone() },

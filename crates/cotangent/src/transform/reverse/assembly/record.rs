@@ -4,12 +4,12 @@
 //! so that a warp's accesses are one transaction. A word has eight bytes; where only floats are
 //! recorded, four.
 
-use super::super::super::locals::{NewLocals, assign, declare};
 use crate::ir::walk::{self};
 use crate::ir::{
     AtomicOp, Axis, BinaryOp, Block, Builtin, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Scope, Stmt,
     StmtKind, Type,
 };
+use crate::transform::locals::{NewLocals, assign, declare};
 
 /// How a function finds the record, and leaves it.
 #[derive(Clone, Copy, PartialEq, Eq)]

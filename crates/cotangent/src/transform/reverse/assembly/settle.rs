@@ -6,11 +6,13 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::super::super::locals::{declare, same_place};
+use super::super::decision::How;
+use super::super::plan::still::Standing;
 use super::Assembly;
 use crate::analysis::Object;
 use crate::ir::walk::{self, PartMut, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, Type};
+use crate::transform::locals::{declare, same_place};
 
 /// Values kept for the adjoint of one statement.
 #[derive(Default)]
@@ -51,6 +53,7 @@ impl Assembly<'_> {
         if !self.rules.values().changes(cond, changed) {
             return cond.clone();
         }
+        self.rules.decide(cond.span, "the condition", How::VariableChanges);
         let local = self.rules.vars.add_saved("_taken", Type::Bool);
         kept.declarations.push(declare(local, Some(cond.clone())));
         Expr::load(Place::local(local, Type::Bool))
@@ -70,14 +73,14 @@ impl Assembly<'_> {
 
     fn settle_expr(&mut self, expr: &mut Expr, changed: &BTreeSet<Object>, kept: &mut Kept) {
         match &mut expr.kind {
-            ExprKind::Load(place) if self.rules.values().must_keep(place, changed) => {
+            ExprKind::Load(place) if self.is_gone(place, changed) => {
                 let local = self.keep_place(place, kept);
                 let ty = expr.ty.clone();
                 *expr = Expr::load(Place::local(local, ty)).at(expr.span);
             }
             ExprKind::AddressOf(place)
                 if own_variable(place).is_some_and(|local| self.rules.vars.is_register(local))
-                    && self.rules.values().must_keep(place, changed) =>
+                    && self.is_gone(place, changed) =>
             {
                 let local = self.keep_place(place, kept);
                 *place = Place::local(local, place.ty.clone());
@@ -92,6 +95,20 @@ impl Assembly<'_> {
                 });
             }
         }
+    }
+
+    /// Whether a mentioned value is gone when the reverse sweep reads it; why, is written down.
+    fn is_gone(&mut self, place: &Place, changed: &BTreeSet<Object>) -> bool {
+        let Some(standing) = self.rules.values().standing(place, changed) else { return false };
+        let (is_gone, how) = match standing {
+            Standing::There(how) => (false, how),
+            Standing::Gone(how) => (true, how),
+        };
+        // Pointers to adjoints go with the pointers that they follow.
+        if is_gone || self.rules.vars.is_primal_place(place) {
+            self.rules.decide(place.span, self.rules.vars.text_of(place), how);
+        }
+        is_gone
     }
 
     fn settle_operands(&mut self, place: &mut Place, changed: &BTreeSet<Object>, kept: &mut Kept) {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::super::super::locals::{assign, declare, tell_apart};
 use super::super::frames::Frame;
 use super::super::plan::Values;
 use super::super::plan::again::Slicer;
@@ -15,6 +14,7 @@ use crate::ir::{
     AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, Scope, Space, Stmt, StmtKind, Type,
 };
 use crate::source::Span;
+use crate::transform::locals::{assign, declare, tell_apart};
 
 /// A kernel that raises `*_slots` to the number of slots that its thread needs, the first `reserved` included; an error
 /// if that depends on memory which the kernel writes. None for a function that is no kernel.

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::super::super::locals::mentions;
 use super::super::frames::{Frame, Frames};
 use super::super::plan::again::pushed_records;
 use super::super::rules::params::Sum;
@@ -16,6 +15,7 @@ use crate::analysis::{self};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{Block, LocalId, Place, PlaceKind, StmtKind};
+use crate::transform::locals::mentions;
 
 /// The bodies of the two functions, with `Push` and `Pop` still in them.
 pub(in crate::transform::reverse) struct Apart {

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use super::super::super::locals::{NewLocals, declare};
 use crate::ir::walk::{self, PartMut};
 use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Place, StmtKind, Type};
 use crate::rules::TAPE;
+use crate::transform::locals::{NewLocals, declare};
 
 /// Replaces `Push` and `Pop` by calls of the runtime, and declares the tape.
 pub(in crate::transform::reverse) fn lower(function: &mut Function, names: &mut NewLocals) {

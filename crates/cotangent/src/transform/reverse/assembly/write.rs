@@ -2,14 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::super::accumulate::AdjointParam;
-use super::super::super::locals::{params_first, tell_apart};
-use super::super::super::refused_stores::refused_stores;
-use super::super::super::refused_views::refused_views;
-use super::super::super::shadow::Shadows;
-use super::super::super::variables::{label, labels};
-use super::super::derivatives::Options;
-use super::super::derivatives::{Derivatives, Kind, Sharing};
+use super::super::decision::Decision;
+use super::super::derivatives::{Derivatives, Kind, Options, Sharing};
 use super::super::facts::Facts;
 use super::super::frames::{Frame, Frames};
 use super::super::rules::params::Sum;
@@ -24,6 +18,12 @@ use super::{slots, tape};
 use crate::analysis::{Object, Objects, activity, objects};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Type};
+use crate::transform::accumulate::AdjointParam;
+use crate::transform::locals::{params_first, tell_apart};
+use crate::transform::refused_stores::refused_stores;
+use crate::transform::refused_views::refused_views;
+use crate::transform::shadow::Shadows;
+use crate::transform::variables::{label, labels};
 
 /// A derivative.
 pub(in crate::transform::reverse) struct Written {
@@ -37,6 +37,7 @@ pub(in crate::transform::reverse) struct Written {
     pub(in crate::transform::reverse) augmented: Option<Function>,
     /// Of the split form, the positions of the parameters whose memory the reverse sweep reads.
     pub(in crate::transform::reverse) needed: Vec<usize>,
+    pub(in crate::transform::reverse) decisions: Vec<Decision>,
 }
 
 /// How many slots of the record a thread needs.
@@ -75,6 +76,7 @@ pub(in crate::transform::reverse) fn write(
         frames: Frames::new(Frame::default()),
         derivatives,
         diagnostics: Vec::new(),
+        decisions: Vec::new(),
         rolled_back: BTreeSet::new(),
     };
     let limit = record_slots
@@ -106,7 +108,15 @@ pub(in crate::transform::reverse) fn write(
         .chain(shared)
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
-    Ok(Written { function: rules.vars.function, adjoints, uses_record, slots, augmented, needed })
+    Ok(Written {
+        function: rules.vars.function,
+        adjoints,
+        uses_record,
+        slots,
+        augmented,
+        needed,
+        decisions: rules.decisions,
+    })
 }
 
 /// What changes between the sweeps though the function does not write it: where these are two functions, memory that the

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-use super::super::super::locals::without_spans;
 use super::super::frames::Frames;
 use super::Facts;
 use super::beginnings::beginnings;
@@ -14,6 +13,7 @@ use crate::analysis::{Base, Object, Step};
 use crate::ir::walk::{self, Node};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
+use crate::transform::locals::without_spans;
 
 /// What ends a stream.
 pub(in crate::transform::reverse) const STREAM_END: &str = "cudaStreamDestroy";

@@ -8,10 +8,10 @@ mod streams;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::super::normalize::address_taken;
 use crate::analysis::{self, Activity, Object, Objects, carries_floats, stmt_writes, uses_memory};
 use crate::ir::walk::{self, Node};
 use crate::ir::{Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type};
+use crate::transform::normalize::address_taken;
 use sometimes::used_sometimes;
 
 /// How many statements write each variable, its declaration with a value included.

@@ -9,14 +9,14 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
-use super::super::super::launch::{self};
-use super::super::super::locals::without_spans;
 use super::super::runtime_calls::{call_of, wait_for};
 use super::Facts;
 use crate::analysis::{Object, reads_through};
 use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
+use crate::transform::launch::{self};
+use crate::transform::locals::without_spans;
 
 /// The stream of a launch or copy, if it is one and the same whenever it is come by.
 #[derive(Clone, Copy, PartialEq, Eq)]

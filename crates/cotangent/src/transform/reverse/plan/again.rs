@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::super::super::locals::when;
 use super::super::frames::Frame;
 use super::super::headers::with_body;
 use super::super::variables::uses::Needed;
@@ -18,6 +17,7 @@ use crate::diagnostic::{CANNOT_RECORD, Diagnostic, INTERNAL};
 use crate::ir::walk::{self, Node, Part, own_variable};
 use crate::ir::{BarrierKind, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind};
 use crate::source::Span;
+use crate::transform::locals::when;
 
 /// What becomes of one statement. The forward sweep runs it in any case.
 pub(in crate::transform::reverse) enum Again {

@@ -7,7 +7,7 @@ pub(super) mod again;
 pub(super) mod loops;
 mod order;
 mod reload;
-mod still;
+pub(super) mod still;
 
 use super::frames::Frames;
 use super::rules::Rules;

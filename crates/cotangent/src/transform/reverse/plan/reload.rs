@@ -12,12 +12,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::super::super::locals::same_place;
 use super::Values;
 use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
 use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
+use crate::transform::locals::same_place;
 
 /// A store to the array that is looked at.
 struct Store {

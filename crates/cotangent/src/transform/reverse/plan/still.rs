@@ -3,10 +3,18 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use super::super::decision::How;
 use super::Values;
 use crate::analysis::Object;
 use crate::ir::walk::{self, Node};
 use crate::ir::{Expr, ExprKind, LocalId, Place};
+
+/// Whether a value is there later, by which theorem.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::transform::reverse) enum Standing {
+    There(How),
+    Gone(How),
+}
 
 impl Values<'_> {
     /// Whether an expression may have another value in the reverse sweep.
@@ -22,16 +30,45 @@ impl Values<'_> {
 
     /// Whether the value of a place at this statement is gone when the reverse sweep reads it.
     pub(in crate::transform::reverse) fn must_keep(&self, place: &Place, changed: &BTreeSet<Object>) -> bool {
-        let Some(objects) = self.vars.primal_objects(place) else { return false };
-        objects.iter().any(|object| match object.as_local() {
-            Some(local) => {
-                changed.contains(object) || (!self.vars.is_register(local) && self.frames.is_unstable_memory(object))
+        matches!(self.standing(place, changed), Some(Standing::Gone(_)))
+    }
+
+    /// Whether the value of a place at this statement is there when the reverse sweep reads it, and why; none for adjoints.
+    pub(in crate::transform::reverse) fn standing(
+        &self,
+        place: &Place,
+        changed: &BTreeSet<Object>,
+    ) -> Option<Standing> {
+        let objects = self.vars.primal_objects(place)?;
+        let mut still = How::UnchangedVariable;
+        for object in &objects {
+            match self.object_standing(object, changed) {
+                Standing::There(how) => still = how,
+                gone @ Standing::Gone(_) => return Some(gone),
+            }
+        }
+        Some(Standing::There(still))
+    }
+
+    fn object_standing(&self, object: &Object, changed: &BTreeSet<Object>) -> Standing {
+        let told = |is_gone: bool, gone: How, there: How| {
+            if is_gone { Standing::Gone(gone) } else { Standing::There(there) }
+        };
+        match object.as_local() {
+            Some(local) if self.vars.is_register(local) => {
+                told(changed.contains(object), How::VariableChanges, How::UnchangedVariable)
+            }
+            Some(_) => {
+                let is_gone = changed.contains(object) || self.frames.is_unstable_memory(object);
+                told(is_gone, How::MemoryChanges, How::UnchangedMemory)
             }
             None if self.vars.facts.is_host() => {
-                changed.iter().any(|other| other.overlaps(object)) || self.frames.is_unstable_memory(object)
+                let is_written = changed.iter().any(|other| other.overlaps(object));
+                let is_gone = is_written || self.frames.is_unstable_memory(object);
+                told(is_gone, How::MemoryChanges, How::UnchangedMemory)
             }
-            None => self.vars.facts.is_volatile(object),
-        })
+            None => told(self.vars.facts.is_volatile(object), How::OthersMayWrite, How::UnwrittenMemory),
+        }
     }
 
     /// Whether a pointer may point to a variable of an iteration, which is another one in the reverse sweep.

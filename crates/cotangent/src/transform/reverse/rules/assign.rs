@@ -1,7 +1,5 @@
 //! Declarations and assignments.
 
-use super::super::super::locals::constant;
-use super::super::super::locals::{aggregate, assign, declare, in_type, same_place};
 use super::expr::seed_in;
 use super::{Pair, Rules};
 use crate::analysis::{self, carries_floats};
@@ -9,6 +7,8 @@ use crate::diagnostic::{Diagnostic, UNKNOWN_POINTER};
 use crate::ir::walk::own_variable;
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, Type, UnaryOp};
 use crate::source::Span;
+use crate::transform::locals::constant;
+use crate::transform::locals::{aggregate, assign, declare, in_type, same_place};
 
 fn hidden_pointer(span: Span) -> Diagnostic {
     let message = "a pointer to active values is kept inside an array or a record that is pointed to";

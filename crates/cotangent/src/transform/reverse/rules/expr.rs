@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::super::super::locals::{constant, when};
-use super::super::super::locals::{declare, in_type};
 use super::Rules;
 use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::walk::{self, Node, NodeMut};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
 use crate::rules::{self, Partial, has_pole};
+use crate::transform::locals::{constant, when};
+use crate::transform::locals::{declare, in_type};
 
 /// An addition to an adjoint. Behind a pointer to memory of the thread's own it is a plain one: no later pass could tell.
 fn add(shadow: Place, value: Expr, is_private: bool) -> Stmt {

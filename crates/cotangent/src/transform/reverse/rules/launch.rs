@@ -4,9 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::super::launch::{self, Slots as LaunchSlots};
-use super::super::super::locals::{declare, without_spans};
-use super::super::super::overlap::root;
+use super::super::decision::How;
 use super::super::derivatives::Derived;
 use super::super::facts::allocations::variable;
 use super::super::facts::beginnings::{Beginnings, beginnings};
@@ -19,6 +17,9 @@ use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE};
 use crate::ir::{Block, Expr, ExprKind, GlobalId, Launch, LocalId, Module, Place, Stmt, StmtKind, Type};
 use crate::rules::SNAPSHOT;
 use crate::source::Span;
+use crate::transform::launch::{self, Slots as LaunchSlots};
+use crate::transform::locals::{declare, without_spans};
+use crate::transform::overlap::root;
 
 /// Arguments of a launch, by position, that are arrays to be copied as a whole; and their sizes.
 type Copied = Vec<(usize, Expr)>;
@@ -129,11 +130,21 @@ impl Rules<'_> {
             })
         };
         let (mut saved, mut copied) = (Vec::new(), Vec::new());
-        for position in derived.needed.iter().filter(changes) {
-            match self.facts.known_bytes(&launch.args[*position], &self.frames) {
-                Some(bytes) => copied.push((*position, bytes)),
-                None => saved.push(params[*position]),
-            }
+        let changing: Vec<usize> = derived.needed.iter().filter(changes).copied().collect();
+        for position in changing {
+            let arg = &launch.args[position];
+            let how = match self.facts.known_bytes(arg, &self.frames) {
+                Some(bytes) => {
+                    copied.push((position, bytes));
+                    How::CopiedWhole
+                }
+                None => {
+                    saved.push(params[position]);
+                    How::RecordedByKernel
+                }
+            };
+            let name = self.facts.module.functions[launch.kernel].local_name(params[position]);
+            self.decide(arg.span, name, how);
         }
         if saved.is_empty() && variables.is_empty() {
             return Ok((derived, copied));

@@ -19,6 +19,7 @@ mod statement;
 mod warp;
 use std::collections::BTreeSet;
 
+use super::decision::{Decision, How};
 use super::derivatives::Derivatives;
 use super::facts::Facts;
 use super::frames::Frames;
@@ -26,6 +27,7 @@ use super::variables::Variables;
 use crate::analysis::{Base, Object};
 use crate::diagnostic::{Diagnostic, INTERNAL};
 use crate::ir::{Block, LocalId, Place, Stmt};
+use crate::source::Span;
 
 /// What a statement or block becomes: a part of the forward sweep and a part of the reverse sweep.
 #[derive(Default)]
@@ -44,6 +46,8 @@ pub(in crate::transform::reverse) struct Rules<'a> {
     pub(in crate::transform::reverse) frames: Frames,
     pub(in crate::transform::reverse) derivatives: &'a mut dyn Derivatives,
     pub(in crate::transform::reverse) diagnostics: Vec<Diagnostic>,
+    /// What was decided so far.
+    pub(in crate::transform::reverse) decisions: Vec<Decision>,
     /// Memory to which the reverse sweep takes every store back.
     pub(in crate::transform::reverse) rolled_back: BTreeSet<Object>,
 }
@@ -60,6 +64,11 @@ pub(in crate::transform::reverse) struct Threads {
 }
 
 impl Rules<'_> {
+    /// Writes a decision down.
+    pub(in crate::transform::reverse) fn decide(&mut self, at: Span, what: impl Into<String>, how: How) {
+        self.decisions.push(Decision { at, what: what.into(), how });
+    }
+
     pub(in crate::transform::reverse) fn report(&mut self, diagnostic: Diagnostic) {
         if !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);

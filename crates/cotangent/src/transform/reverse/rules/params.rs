@@ -1,15 +1,15 @@
 //! The parameters of a derivative: adjoints, seeds and sums.
 
-use super::super::super::accumulate::AdjointParam;
-use super::super::super::locals::constant;
-use super::super::super::locals::{in_type, mentions};
-use super::super::super::shadow::shadow_name;
 use super::super::derivatives::{Kind, Sharing};
 use super::Rules;
 use crate::analysis::{self, Base, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NOT_DIFFERENTIABLE};
 use crate::ir::{Block, Expr, Local, LocalId, Place, PlaceKind, Space, Stmt, StmtKind, Storage, Type};
 use crate::source::Span;
+use crate::transform::accumulate::AdjointParam;
+use crate::transform::locals::constant;
+use crate::transform::locals::{in_type, mentions};
+use crate::transform::shadow::shadow_name;
 
 /// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.
 pub(in crate::transform::reverse) struct Sum {

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::super::locals::assign;
 use super::Rules;
 use crate::analysis::{Object, stmt_writes};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{Block, Expr, LocalId, Place, Stmt, StmtKind};
+use crate::transform::locals::assign;
 
 impl Rules<'_> {
     /// Says which parameters lead to memory that is rolled back.

@@ -4,10 +4,6 @@
 //! reads, and variables that pointers lead to are copied. Memory of all threads is not, so a rule that looks at memory
 //! which the function changes is refused. What the rule does not mention is not kept for it.
 
-use super::super::super::differentiable::carries_float;
-use super::super::super::locals::{assign, declare, mentions};
-use super::super::super::normalize::address;
-use super::super::super::signatures::{VALUE_FIELD, adjoint_type, has_seed, writes_active};
 use super::super::derivatives::Sharing;
 use super::super::variables::as_pointer;
 use super::{Pair, Rules};
@@ -17,6 +13,10 @@ use crate::ir::walk::{self, own_variable};
 use crate::ir::{
     Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, RuleKind, Stmt, StmtKind, Type,
 };
+use crate::transform::differentiable::carries_float;
+use crate::transform::locals::{assign, declare, mentions};
+use crate::transform::normalize::address;
+use crate::transform::signatures::{VALUE_FIELD, adjoint_type, has_seed, writes_active};
 
 /// What a rule does with an adjoint.
 struct AdjointPlace<'a> {

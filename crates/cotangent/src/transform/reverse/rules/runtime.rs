@@ -3,8 +3,6 @@
 //! A shadow is allocated beside its memory. What is freed is freed by the reverse sweep, where it comes by the
 //! allocation. A copy becomes an addition in the other direction.
 
-use super::super::super::locals::assign;
-use super::super::super::variables::SymbolCopy;
 use super::super::facts::allocations::{STREAM_END, always_frees, blocks, pointed_to};
 use super::super::runtime_calls::{call_of, null_stream, optional, typed, uncast, wait_for};
 use super::{Pair, Rules};
@@ -13,6 +11,8 @@ use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POIN
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Module, Place, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
+use crate::transform::locals::assign;
+use crate::transform::variables::SymbolCopy;
 
 /// What is left in the forward sweep of a call that comes later: its result.
 fn went_well(into: Option<&Place>) -> Block {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::super::super::shadow::{shadow_name, shadow_type};
 use super::Rules;
 use crate::analysis::{Base, Object, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, MIXED_POINTER, THREADS_ACTIVE, UNKNOWN_POINTER};
 use crate::ir::walk::{self};
 use crate::ir::{Expr, ExprKind, Global, LocalId, Place, PlaceKind, Storage, Type};
 use crate::source::Span;
+use crate::transform::shadow::{shadow_name, shadow_type};
 
 fn outside_functions(variable: &Global) -> Diagnostic {
     let message = format!("active values travel through `{}`, which is not named", variable.name);

@@ -4,9 +4,6 @@
 //! A barrier is its own reverse: what other threads read after it in the forward sweep, they have added to before it in
 //! the reverse sweep.
 
-use super::super::super::accumulate::AdjointParam;
-use super::super::super::locals::{assign, declare};
-use super::super::super::shadow::{behind_dynamic, half_of_dynamic};
 use super::{Pair, Rules};
 use crate::analysis::ordering::is_barrier;
 use crate::ir::walk::{self};
@@ -14,6 +11,9 @@ use crate::ir::{
     Axis, BarrierKind, BinaryOp, Block, Builtin, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind,
     Storage, Type,
 };
+use crate::transform::accumulate::AdjointParam;
+use crate::transform::locals::{assign, declare};
+use crate::transform::shadow::{behind_dynamic, half_of_dynamic};
 
 /// How many elements an array has, those of inner arrays counted.
 fn element_count(ty: &Type) -> u64 {

@@ -1,6 +1,5 @@
 //! Exchanges within a warp: each thread gets back the adjoints of the threads that took its value.
 
-use super::super::super::locals::declare;
 use super::super::headers::{constant_int, keeps_bits};
 use super::{Pair, Rules};
 use crate::analysis::Uniform;
@@ -9,6 +8,7 @@ use crate::ir::{
     BinaryOp, Block, Builtin, CollectiveOp, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
 };
 use crate::rules::{self};
+use crate::transform::locals::declare;
 
 /// How many threads a warp has.
 const WARP: i128 = 32;

@@ -5,13 +5,14 @@ pub(super) mod uses;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use super::super::locals::{NewLocals, declare};
-use super::super::shadow::Shadows;
 use super::facts::Facts;
 use crate::analysis::Object;
+use crate::ir::text;
 use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, Function, Local, LocalId, Place, PlaceKind, Storage, Type, UnaryOp};
 use crate::source::Span;
+use crate::transform::locals::{NewLocals, declare};
+use crate::transform::shadow::Shadows;
 
 /// Arrays of at most so many scalars are copied where a value must be kept; of larger ones, only what is read.
 const MAX_COPIED: u64 = 32;
@@ -192,6 +193,15 @@ impl Variables<'_> {
             return None;
         }
         Some(self.facts.objects.of_place(place))
+    }
+
+    pub(in crate::transform::reverse) fn name_of(&self, local: LocalId) -> String {
+        self.function.locals[local].name.to_string()
+    }
+
+    /// A place as the plan shows it.
+    pub(in crate::transform::reverse) fn text_of(&self, place: &Place) -> String {
+        text::print_place(self.facts.module, &self.function, place)
     }
 
     /// The name of what a place is a part of, for variables that are named after it.

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::super::super::locals::declare;
 use super::Variables;
 use crate::analysis::{self, Object};
 use crate::ir::walk::{self, Node, Part, own_variable};
 use crate::ir::{Block, Expr, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind};
+use crate::transform::locals::declare;
 
 pub(in crate::transform::reverse) type Needed = BTreeSet<LocalId>;
 
