@@ -9,8 +9,6 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cotangent::transform::{FACTS, Trust, passes};
 
-use crate::check::by_nvcc::Target;
-
 /// CUDA C++ in, CUDA C++ out, and it runs on a CPU.
 ///
 /// Cotangent reads CUDA programs with Clang 19. It needs no GPU and no CUDA toolkit.
@@ -311,6 +309,13 @@ impl Check {
             (false, false) => None,
         }
     }
+}
+
+/// Where the program runs that nvcc makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    Cpu,
+    Gpu,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,6 +8,7 @@ mod doctor;
 mod exec;
 mod exit;
 mod grad;
+mod linked;
 mod print;
 mod programs;
 mod run;

@@ -1,9 +1,8 @@
 //! `cotangent run`: compiles a CUDA program for the CPU and runs it in a child process, which is this same command
 //! under its hidden name (see `exec`). A child, because the program may crash, exit or be killed as it likes.
 
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use cotangent_driver::compile::{CpuRequest, compile};
@@ -38,7 +37,7 @@ pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
         .args(&options.args)
         .status()
         .with_context(|| format!("cannot run {}", this_command.display()))?;
-    Ok(exit_code(status, options.check, terminal))
+    Ok(exit::code_of_program(status, options.check, terminal))
 }
 
 fn build(options: &Run, flags: &ParseFlags, tools: &Tools, shared_object: &Path, terminal: &Terminal) -> Result<()> {
@@ -61,39 +60,4 @@ fn build(options: &Run, flags: &ParseFlags, tools: &Tools, shared_object: &Path,
     };
     terminal.step(&format!("Compiling {name} for the CPU"), || compile(tools, &request))?;
     Ok(())
-}
-
-/// The program's own exit code; findings of the checks count as a fault of the program.
-pub(crate) fn exit_code(status: ExitStatus, check: bool, terminal: &Terminal) -> u8 {
-    match (status.code(), status.signal()) {
-        (Some(cotangent_cpu::FINDINGS_EXIT_CODE), _) if check => exit::PROGRAM,
-        // The low eight bits are all that an exit code has.
-        (Some(code), _) => code as u8,
-        (None, signal) => {
-            let signal = signal.unwrap_or_default();
-            terminal.note(&format!("the program was ended by {}", signal_name(signal)));
-            if !check {
-                terminal.note("run it again with --check to find out where it went wrong");
-            }
-            (128 + signal) as u8
-        }
-    }
-}
-
-/// What a user knows a signal by.
-fn signal_name(signal: i32) -> String {
-    let known = [
-        (2, "SIGINT (interrupted)"),
-        (4, "SIGILL (illegal instruction)"),
-        (5, "SIGTRAP (trap)"),
-        (6, "SIGABRT (aborted)"),
-        (7, "SIGBUS (bad memory access)"),
-        (8, "SIGFPE (integer division by zero or overflow)"),
-        (9, "SIGKILL (killed; out of memory?)"),
-        (11, "SIGSEGV (bad memory access)"),
-        (13, "SIGPIPE (nobody reads its output)"),
-        (15, "SIGTERM (terminated)"),
-    ];
-    let name = known.iter().find(|(number, _)| *number == signal).map(|(_, name)| (*name).to_owned());
-    name.unwrap_or_else(|| format!("signal {signal}"))
 }

@@ -6,14 +6,14 @@ use cotangent_driver::headers::Headers;
 
 use crate::arguments::Place;
 use crate::exit;
-use crate::run_nvcc;
+use crate::linked;
 
 pub(crate) fn print(place: Place) -> Result<u8> {
     let environment = Environment::of_process();
     let folder = match place {
         Place::Include => Headers::materialise(&environment)?.root().to_path_buf(),
         Place::Cmake => Headers::materialise(&environment)?.cmake(),
-        Place::Cudart => run_nvcc::library(&environment)?,
+        Place::Cudart => linked::library(&environment)?,
     };
     println!("{}", folder.display());
     Ok(exit::SUCCESS)

@@ -5,23 +5,21 @@
 //! checker through the block; everything else takes the lock.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_char, c_void};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::abi::{Dim, MAX_DYNAMIC_SHARED, Memory, Site};
-use crate::block::{Block, fail};
+use crate::arena;
 use crate::check::{
-    Access, AccessKind, Actor, Checker, Code, Copy, Event, Options, SharedMemory, Side, Site as CheckSite, Space,
-    StreamId, Symbolizer, Verdict, render,
+    Access, AccessKind, Actor, Checker, Code, Event, Options, SharedMemory, Side, Site as CheckSite, Space, StreamId,
+    Symbolizer, Verdict, render,
 };
+use crate::demangle::demangled;
 use crate::failure::{Failure, Place, file_name, waiting};
-use crate::kernel::Shape;
-use crate::launch::running_block;
+use crate::interpreted::Shape;
 use crate::program::Program;
 use crate::runtime::{dynamic_shared, runtime};
-use crate::{arena, report};
 
 /// What an uninitialised byte of shared memory looks like: no number, or minus one.
 const POISON: u8 = 0xff;
@@ -84,21 +82,16 @@ pub(crate) fn program_loaded(path: &Path, support_file: &str) {
     });
 }
 
-/// Prints all findings; returns the number of errors. Called once, at the end.
-pub(crate) fn report_all() -> usize {
-    let text = with(|checks| {
+/// All findings as text, and the number of errors; none if the run is not checked. Called once, at the end.
+pub(crate) fn findings() -> Option<(String, usize)> {
+    with(|checks| {
         let (path, load_address) = match &checks.program {
             Some(program) => (program.path.clone(), program.load_address),
             None => (PathBuf::new(), 0),
         };
         let mut symbolizer = Symbolizer::new(&path, load_address, checks.headers.clone());
         (render(&checks.checker, &mut symbolizer), checks.checker.findings().error_count() as usize)
-    });
-    let Some((text, errors)) = text else { return 0 };
-    if !text.is_empty() {
-        report::line(text.trim_end());
-    }
-    errors
+    })
 }
 
 impl Checks {
@@ -278,60 +271,6 @@ impl Checks {
     }
 }
 
-/// The checks of the running block, and the current thread.
-///
-/// # Safety
-/// `block` runs on this OS thread.
-unsafe fn of_block(block: *mut Block) -> Option<(&'static mut Checks, u32)> {
-    // SAFETY: per the contract; the launch that runs holds the lock of the checks.
-    unsafe { (*block).checks().map(|checks| (&mut *checks, (*block).current_thread().0)) }
-}
-
-/// Ends the launch if the verdict says so.
-///
-/// # Safety
-/// `block` runs on this OS thread, the caller is on one of its coroutines.
-unsafe fn obey(block: *mut Block, verdict: Verdict) {
-    if verdict == Verdict::Fatal {
-        // SAFETY: per the contract.
-        unsafe { fail(block, Failure::InvalidAccess) }
-    }
-}
-
-/// # Safety
-/// Called by the instrumented program, on the side that `running_block` tells.
-pub(crate) unsafe extern "C" fn access(
-    address: *const c_void,
-    bytes: u64,
-    kind: u32,
-    alignment: u32,
-    pc: *const c_void,
-) {
-    let kind = match kind {
-        0 => AccessKind::Read,
-        1 => AccessKind::Write,
-        _ => AccessKind::Atomic,
-    };
-    let access = Access {
-        address: address as usize,
-        size: bytes as usize,
-        kind,
-        alignment: alignment.max(1) as usize,
-        site: CheckSite::Address(pc as usize),
-    };
-    let Some(block) = running_block() else {
-        // The memory exists, so the host goes on after the finding.
-        let _ = with(|checks| checks.checker.host_access(access));
-        return;
-    };
-    // SAFETY: kernel code runs on this OS thread, on a coroutine of this block.
-    unsafe {
-        if let Some((checks, thread)) = of_block(block) {
-            obey(block, checks.checker.access(thread, access));
-        }
-    }
-}
-
 /// The memory that the host's accesses matter in, for programs that tell of them by [`host_access`]; empty without checks.
 pub fn memory_of_checks() -> Range<usize> {
     if runtime().config.check { arena::range() } else { 0..0 }
@@ -344,67 +283,4 @@ pub fn host_access(address: usize, bytes: usize, kind: AccessKind, site: Site) {
         // The memory exists, so the host goes on after the finding.
         let _ = checks.checker.host_access(Access { address, size: bytes, kind, alignment: 1, site });
     });
-}
-
-/// # Safety
-/// As for [`access`].
-pub(crate) unsafe extern "C" fn access_copy(to: *const c_void, from: *const c_void, bytes: u64, pc: *const c_void) {
-    let site = CheckSite::Address(pc as usize);
-    let copy = Copy { destination: to as usize, source: from as usize, size: bytes as usize, site };
-    let Some(block) = running_block() else {
-        let side = |address, kind| Access { address, size: copy.size, kind, alignment: 1, site };
-        let _ = with(|checks| {
-            let _ = checks.checker.host_access(side(copy.source, AccessKind::Read));
-            checks.checker.host_access(side(copy.destination, AccessKind::Write))
-        });
-        return;
-    };
-    // SAFETY: as in `access`.
-    unsafe {
-        if let Some((checks, thread)) = of_block(block) {
-            obey(block, checks.checker.copy(thread, copy));
-        }
-    }
-}
-
-/// The name of a kernel as the user writes it, from the name that the linker has for it.
-pub(crate) fn demangled(symbol: &str) -> String {
-    type Demangle = unsafe extern "C" fn(*const c_char, *mut c_char, *mut usize, *mut i32) -> *mut c_char;
-    // Anything else may be the code of a type: "f" would become "float".
-    let is_mangled = symbol.starts_with("_Z");
-    let Some(name) = CString::new(symbol).ok().filter(|_| is_mangled) else { return symbol.to_owned() };
-    // SAFETY: the C++ library's demangler, if it is there, returns a string from `malloc`, or null.
-    unsafe {
-        let demangle = libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_demangle".as_ptr());
-        if demangle.is_null() {
-            return symbol.to_owned();
-        }
-        let demangle: Demangle = std::mem::transmute(demangle);
-        let text = demangle(name.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-        if text.is_null() {
-            return symbol.to_owned();
-        }
-        let full = CStr::from_ptr(text).to_string_lossy().into_owned();
-        libc::free(text.cast());
-        short_name(&full).to_owned()
-    }
-}
-
-/// `void ns::k<float>(float*)` without its result and parameters.
-fn short_name(full: &str) -> &str {
-    let is_parameters = |at: &usize| !full[*at..].starts_with("(anonymous namespace)");
-    let end = full.match_indices('(').map(|(at, _)| at).find(is_parameters).unwrap_or(full.len());
-    full[..end].strip_prefix("void ").unwrap_or(&full[..end])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_name_has_no_result_and_no_parameters() {
-        assert_eq!(short_name("void ns::k<float>(float*)"), "ns::k<float>");
-        assert_eq!(short_name("(anonymous namespace)::k(int, void (*)(int))"), "(anonymous namespace)::k");
-        assert_eq!(short_name("ns::table"), "ns::table");
-    }
 }

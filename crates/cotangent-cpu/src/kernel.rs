@@ -1,5 +1,5 @@
-//! Kernels that something other than compiled code runs, such as an interpreter: what they have to do, and how they are
-//! launched.
+//! Kernels that something other than compiled code runs, such as an interpreter, as other crates see them: what they
+//! have to do (`interpreted`), and how they are launched.
 //!
 //! Everything around a block is the same as for a compiled kernel: the limits of a launch, the order of blocks by the
 //! seed, the OS threads, the errors, the findings. In a checked run a kernel tells the checker itself what its threads do.
@@ -7,40 +7,12 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::abi::{Dim, Site};
-use crate::check::Checker;
+use crate::abi::Site;
 use crate::launch::{self, Code, Task};
-use crate::{checks, error, queue};
+use crate::{demangle, error, queue};
 
 pub use crate::failure::{Failure, Place};
-
-/// A kernel with its arguments that something other than compiled code runs.
-pub trait Kernel: Send + Sync {
-    /// The name as the user writes it, for messages.
-    fn name(&self) -> &str;
-
-    /// Bytes of shared memory that the kernel has whatever the launch asks for.
-    fn static_shared(&self) -> usize;
-
-    /// Runs one block to its end, on this OS thread. Several blocks may run at a time, on other OS threads, but not with
-    /// a checker: then a kernel calls `begin_block`, `begin_thread`, `access`, `barrier`, `warp_sync` and `end_block` on it.
-    fn run_block(
-        &self,
-        shape: &Shape,
-        index: Dim,
-        seed: u64,
-        checker: Option<&mut Checker>,
-    ) -> Result<(), Box<Failure>>;
-}
-
-/// How a kernel is launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    pub grid: Dim,
-    pub block: Dim,
-    /// Dynamic shared memory.
-    pub shared_bytes: u64,
-}
+pub use crate::interpreted::{Kernel, Shape};
 
 /// Launches a kernel in a stream; `function` is the name under which its limit of shared memory was set. Returns a
 /// `cudaError_t`: what is wrong with the launch, and, if work is not late, why it failed.
@@ -59,5 +31,5 @@ pub fn dynamic_shared_limit(function: *const c_void, static_shared: usize) -> us
 
 /// A function or variable as the user writes it, from the name that the linker has for it.
 pub fn written_name(symbol: &str) -> String {
-    checks::demangled(symbol)
+    demangle::demangled(symbol)
 }

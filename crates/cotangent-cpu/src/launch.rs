@@ -1,22 +1,20 @@
 //! Launches: checks the configuration as CUDA does, and spreads the blocks over OS threads.
 
-use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::abi::{DEFAULT_DYNAMIC_SHARED, Dim, Launch, MAX_DYNAMIC_SHARED, Site};
-use crate::block::{self, Block};
+use crate::block::{self, running_block, with_running_block};
 use crate::check::StreamId;
 use crate::checks::{Checks, LaunchChecks};
 use crate::error::{self, CudaError};
-use crate::failure::{Failure, Place, file_name};
-use crate::kernel::{Kernel, Shape};
+use crate::failure::Failure;
+use crate::interpreted::{Kernel, Shape};
 use crate::order::BlockOrder;
 use crate::runtime::runtime;
-use crate::warp::{Collective, Operand};
 use crate::{event, queue, report};
 
 /// A launch of fewer threads than this is not worth waking other OS threads, if they run compiled code.
@@ -25,20 +23,8 @@ const SMALL_LAUNCH: u64 = 2048;
 /// Threads of compiled code that an OS thread takes at a time, at least.
 const CHUNK_THREADS: u64 = 8192;
 
-thread_local! {
-    static BLOCK: UnsafeCell<Block> = UnsafeCell::new(Block::default());
-    /// The block that runs on this OS thread, or null on the host's side.
-    static RUNNING: Cell<*mut Block> = const { Cell::new(std::ptr::null_mut()) };
-}
-
 /// Kernels that were allowed more dynamic shared memory than the default.
 static SHARED_LIMITS: Mutex<Option<HashMap<usize, usize>>> = Mutex::new(None);
-
-/// The block that runs on this OS thread, if kernel code does.
-pub(crate) fn running_block() -> Option<*mut Block> {
-    let block = RUNNING.get();
-    (!block.is_null()).then_some(block)
-}
 
 /// # Safety
 /// `launch` points to a launch whose functions belong to the loaded program.
@@ -239,84 +225,18 @@ fn run_each(
 }
 
 fn run_compiled(shared: &Shared<'_>, launch: &Launch, positions: Range<u64>) -> Result<(), (Box<Failure>, u64)> {
-    let block = BLOCK.with(UnsafeCell::get);
-    // SAFETY: this OS thread's own block; it is not running, since kernels cannot launch.
-    unsafe { (*block).prepare(launch, shared.checks) };
-    RUNNING.set(block);
     let looped = launch.run_blocks.is_some() && shared.seed == 0 && shared.checks.is_none();
-    // SAFETY: prepared above for this launch, which outlives the call.
-    let outcome = if shared.stop.load(Ordering::Relaxed) {
-        Ok(())
-    } else if looped {
-        let (first, count) = (positions.start, positions.end - positions.start);
-        unsafe { block::run_loop(block, first, count) }.map_err(|failure| (failure, first))
-    } else {
-        run_each(shared, positions, |index| unsafe { block::run_block(block, index, shared.seed) })
-    };
-    RUNNING.set(std::ptr::null_mut());
-    outcome
-}
-
-/// # Safety
-/// `file` is a string of the loaded program. The same for the functions below.
-pub(crate) unsafe extern "C" fn barrier(kind: u32, predicate: i32, file: *const c_char, line: u32) -> i32 {
-    match running_block() {
-        // SAFETY: kernel code runs on this OS thread, on a coroutine of this block.
-        Some(block) => unsafe { block::barrier(block, kind, predicate != 0, Site { file, line }) },
-        None => 0,
-    }
-}
-
-pub(crate) unsafe extern "C" fn collective(
-    operation: u32,
-    mask: u32,
-    value: u64,
-    argument: u32,
-    width: u32,
-    file: *const c_char,
-    line: u32,
-) -> u64 {
-    match (running_block(), Collective::from_raw(operation)) {
-        // SAFETY: as in `barrier`.
-        (Some(block), Some(operation)) => unsafe {
-            block::collective(block, operation, mask, Operand { value, argument, width }, Site { file, line })
-        },
-        _ => 0,
-    }
-}
-
-pub(crate) unsafe extern "C" fn active_mask(file: *const c_char, line: u32) -> u32 {
-    // SAFETY: as in `barrier`.
-    running_block().map_or(1, |block| unsafe { block::active_mask(block, Site { file, line }) })
-}
-
-/// Prints what CUDA prints for a failing assertion and ends the launch; returns on the host.
-pub(crate) unsafe extern "C" fn assert_failed(
-    expression: *const c_char,
-    file: *const c_char,
-    line: u32,
-    function: *const c_char,
-) {
-    let Some(block) = running_block() else { return };
-    // SAFETY: string literals of the loaded program.
-    let text = |pointer: *const c_char| unsafe { CStr::from_ptr(pointer) }.to_string_lossy();
-    // SAFETY: as in `barrier`.
-    let thread = unsafe { (*block).position() };
-    report::line(&format!(
-        "{}:{line}: {}: {thread} Assertion `{}` failed.",
-        text(file),
-        text(function),
-        text(expression)
-    ));
-    // SAFETY: as in `barrier`.
-    unsafe { block::fail(block, Failure::Assert) }
-}
-
-pub(crate) unsafe extern "C" fn trap(file: *const c_char, line: u32) {
-    let Some(block) = running_block() else { return };
-    // SAFETY: as in `barrier`.
-    let thread = unsafe { (*block).current_thread().1 };
-    let place = Place { what: "__trap".into(), file: file_name(Site { file, line }), line, thread, count: 1 };
-    // SAFETY: as in `barrier`.
-    unsafe { block::fail(block, Failure::Trap { place }) }
+    with_running_block(|block| {
+        // SAFETY: this OS thread's own block, for a launch that outlives the call.
+        unsafe { (*block).prepare(launch, shared.checks) };
+        // SAFETY: prepared above.
+        if shared.stop.load(Ordering::Relaxed) {
+            Ok(())
+        } else if looped {
+            let (first, count) = (positions.start, positions.end - positions.start);
+            unsafe { block::run_loop(block, first, count) }.map_err(|failure| (failure, first))
+        } else {
+            run_each(shared, positions, |index| unsafe { block::run_block(block, index, shared.seed) })
+        }
+    })
 }

@@ -1,14 +1,14 @@
 //! Runs CUDA programs on the CPU, with CUDA's semantics.
 //!
 //! A program is compiled as C++ against `include/cpu` into a shared object. [`run_program`] loads
-//! it, gives it the table of functions of [`abi`], and calls its `main`. From there the program
+//! it, gives it the functions of [`abi`] (`table`), and calls its `main`. From there the program
 //! calls back: kernels are launched (`launch`), blocks are spread over OS threads, and the threads
 //! of a block run as coroutines where they wait for each other (`block`, `warp`).
 //!
 //! ```text
 //!   cudaMalloc, cudaMemcpy, …  ->  memory, event, device, error
 //!   kernel<<<grid, block>>>    ->  launch -> block -> the kernel, thread by thread
-//!   __syncthreads, __shfl_sync ->  block, warp
+//!   __syncthreads, __shfl_sync ->  in_kernel -> block, warp
 //! ```
 //!
 //! A kernel may also be something else than compiled code: see [`kernel`]. A process that is not started by
@@ -23,10 +23,13 @@ mod arena;
 mod block;
 pub mod check;
 mod checks;
+mod demangle;
 mod device;
 mod error;
 mod event;
 mod failure;
+mod in_kernel;
+mod interpreted;
 pub mod kernel;
 mod launch;
 mod loader;
@@ -37,6 +40,7 @@ mod queue;
 mod report;
 mod runtime;
 mod stack;
+mod table;
 mod warp;
 
 pub use checks::{host_access, memory_of_checks};

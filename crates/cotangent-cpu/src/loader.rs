@@ -9,8 +9,8 @@ use std::sync::Once;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
 
 use crate::abi::{self, Api};
-use crate::runtime::{self, Config};
-use crate::{checks, queue, report};
+use crate::runtime::Config;
+use crate::{checks, queue, report, table};
 
 /// The exit code of a program that ended well but about which something was found.
 pub const FINDINGS_EXIT_CODE: i32 = 66;
@@ -84,7 +84,7 @@ pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Con
 /// reported when the process ends, and decide its exit code. The first configuration stays.
 pub fn start(config: Config) -> &'static Api {
     static STARTED: Once = Once::new();
-    let api = runtime::start(config);
+    let api = table::start(config);
     STARTED.call_once(|| {
         if config.check {
             checks::start();
@@ -134,7 +134,7 @@ unsafe extern "C" {
 /// Runs when the process ends, after the program's own destructors.
 extern "C" fn report_at_exit(code: c_int, _argument: *mut c_void) {
     queue::finish();
-    let errors = checks::report_all() + report::findings();
+    let errors = report::findings();
     if errors > 0 && code == 0 {
         // SAFETY: flushing has no precondition; `_exit` ends the process at once, with the code that
         // `exit` can no longer be given.

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::abi::{Dim, Site};
+use crate::block::running_block;
 use crate::checks;
 use crate::failure::{Failure, file_name};
-use crate::launch::running_block;
 
 /// Findings so far; any makes the exit code of the program non-zero.
 static FINDINGS: AtomicUsize = AtomicUsize::new(0);
@@ -48,11 +48,19 @@ pub(crate) unsafe extern "C" fn terminated(reason: *const c_char) {
     line(&format!("error: {}", unsafe { CStr::from_ptr(reason) }.to_string_lossy()));
     // While a kernel runs, its launch holds the checks.
     if running_block().is_none() {
-        checks::report_all();
+        findings_of_checks();
     }
 }
 
-/// How many findings there were.
+/// Tells what the checks have found; returns how many findings there were in all. Called once, at the end.
 pub(crate) fn findings() -> usize {
-    FINDINGS.load(Ordering::Relaxed)
+    findings_of_checks() + FINDINGS.load(Ordering::Relaxed)
+}
+
+fn findings_of_checks() -> usize {
+    let Some((text, errors)) = checks::findings() else { return 0 };
+    if !text.is_empty() {
+        line(text.trim_end());
+    }
+    errors
 }

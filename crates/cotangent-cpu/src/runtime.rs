@@ -1,10 +1,9 @@
-//! The one runtime of a process: its configuration, its OS threads and the table of functions.
+//! The one runtime of a process: its configuration, its OS threads and their shared memory.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-use crate::abi::{ABI_VERSION, Api, MAX_DYNAMIC_SHARED};
-use crate::{arena, checks, device, error, event, launch, memory, report};
+use crate::abi::MAX_DYNAMIC_SHARED;
 
 /// How programs are executed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +33,6 @@ impl Runtime {
 }
 
 static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-static API: OnceLock<Api> = OnceLock::new();
 
 /// The runtime; with the default configuration if none was set up.
 pub(crate) fn runtime() -> &'static Runtime {
@@ -42,9 +40,8 @@ pub(crate) fn runtime() -> &'static Runtime {
 }
 
 /// Sets up the runtime of this process. The first configuration stays.
-pub(crate) fn start(config: Config) -> &'static Api {
-    RUNTIME.get_or_init(|| build(config));
-    API.get_or_init(table)
+pub(crate) fn set_up(config: Config) -> &'static Runtime {
+    RUNTIME.get_or_init(|| build(config))
 }
 
 fn build(config: Config) -> Runtime {
@@ -56,51 +53,6 @@ fn build(config: Config) -> Runtime {
         .then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok())
         .flatten();
     Runtime { config, pool }
-}
-
-fn table() -> Api {
-    let checking = runtime().config.check;
-    Api {
-        version: ABI_VERSION,
-        checking: u32::from(checking),
-        launch: launch::launch,
-        dynamic_shared,
-        barrier: launch::barrier,
-        collective: launch::collective,
-        active_mask: launch::active_mask,
-        assert_failed: launch::assert_failed,
-        trap: launch::trap,
-        allocate: memory::allocate,
-        release: memory::release,
-        copy: memory::copy,
-        fill: memory::fill,
-        prefetch: memory::prefetch,
-        symbol: memory::symbol,
-        pointer: memory::pointer,
-        memory_info: device::memory_info,
-        stream_create: event::stream_create,
-        stream_destroy: event::stream_destroy,
-        stream_synchronize: event::stream_synchronize,
-        event_create: event::event_create,
-        event_destroy: event::event_destroy,
-        event_record: event::event_record,
-        event_synchronize: event::event_synchronize,
-        event_elapsed: event::event_elapsed,
-        device_synchronize: event::device_synchronize,
-        stream_wait: event::stream_wait,
-        host_function: event::host_function,
-        function_shared_limit: launch::function_shared_limit,
-        peek_error: error::peek_error,
-        take_error: error::take_error,
-        set_error: error::set_error,
-        error_name: error::error_name,
-        error_text: error::error_text,
-        terminated: report::terminated,
-        access: checks::access,
-        access_copy: checks::access_copy,
-        device_begin: if checking { arena::range().start as u64 } else { 0 },
-        device_bytes: if checking { arena::range().len() as u64 } else { 0 },
-    }
 }
 
 thread_local! {

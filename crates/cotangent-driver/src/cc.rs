@@ -22,7 +22,7 @@ use crate::flags::{self, ParseFlags};
 use crate::headers::Headers;
 use crate::output::Output;
 use crate::process::ends_with_us;
-use crate::program::{Failure, Input};
+use crate::reading::{Failure, Input};
 use crate::requests::answered;
 use crate::tools::{Tools, find_nvcc};
 

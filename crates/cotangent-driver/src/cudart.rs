@@ -13,7 +13,7 @@ use crate::cc::{Plan, plan, with_compiler};
 use crate::environment::Environment;
 use crate::error::DriverError;
 use crate::process::ends_with_us;
-use crate::program::Failure;
+use crate::reading::Failure;
 
 /// The library as cargo names it.
 const LIBRARY: &str = "libcotangent_cudart.so";

@@ -1,14 +1,14 @@
 //! From the user's file to a derivative: reads, lowers, differentiates and prints.
 
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::emit::{self, Dialect, Sharing};
+use cotangent::emit::{self, Dialect, SharedWith};
 use cotangent::ir::{self, Module, Provided};
 use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
 use cotangent::transform::{Request, forward, planned_reverse, reverse, seeds};
 
 use crate::output::Output;
-use crate::program::{Failure, Input, check_readable, read_for, with_deep_stack};
+use crate::reading::{Failure, Input, check_readable, read_for, with_deep_stack};
 use crate::tools::Tools;
 
 /// In which direction derivatives are propagated.
@@ -81,7 +81,7 @@ pub fn print_derivative(
         if extent == Extent::Standalone {
             return Ok(Printed { text: with_compiling(emit::emit(&derivative, Dialect::Cuda)), notes });
         }
-        let behind = emit::emit_behind(&mut [derivative], &provided, Sharing::Headers);
+        let behind = emit::emit_behind(&mut [derivative], &provided, SharedWith::Headers);
         let clashes = behind.problems(&[module.functions[request.function].span]);
         if !clashes.is_empty() {
             return Err(rendered(clashes));
@@ -161,6 +161,7 @@ pub fn notes(module: &Module, request: &Request) -> Vec<Diagnostic> {
     seeds(module, request).unwrap_or_default()
 }
 
-fn checked(module: &Module) -> Result<(), Vec<Diagnostic>> {
+/// A module that contradicts itself is our mistake, told as a diagnostic.
+pub(crate) fn checked(module: &Module) -> Result<(), Vec<Diagnostic>> {
     ir::validate(module).map_err(|violations| violations.into_iter().map(Diagnostic::from).collect())
 }

@@ -18,6 +18,7 @@ pub mod parse;
 mod printed_kernels;
 mod process;
 pub mod program;
+mod reading;
 pub mod requests;
 mod source_text;
 pub mod tools;

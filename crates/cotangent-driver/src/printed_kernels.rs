@@ -9,7 +9,7 @@ use cotangent::emit::{Dialect, emit};
 use cotangent::ir::{Module, Name, validate};
 use cotangent::lower::{self, lower_with_names};
 
-use crate::program::Passes;
+use crate::reading::Passes;
 
 /// What is printed of a program.
 pub(crate) struct PrintedKernels {

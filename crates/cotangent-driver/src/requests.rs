@@ -11,7 +11,7 @@ use cotangent::transform;
 use crate::derivative::{Mode, Printed, differentiate, notes};
 use crate::error::DriverError;
 use crate::parse::as_argument;
-use crate::program::{Failure, Input, Passes, check_readable, read, read_host, with_deep_stack};
+use crate::reading::{Failure, Input, Passes, check_readable, read, read_host, with_deep_stack};
 use crate::source_text::source_text;
 use crate::tools::Tools;
 

@@ -21,7 +21,9 @@ mod layout;
 mod module;
 mod program;
 mod syntax;
+mod variable;
 
 pub use bound::Bound;
-pub use module::{KernelInfo, Module, Parameter, Variable, VariableSpace};
+pub use module::{KernelInfo, Module, Parameter};
 pub use syntax::SyntaxError;
+pub use variable::{Variable, VariableSpace};

@@ -5,26 +5,11 @@ use std::sync::{Arc, OnceLock};
 use cotangent_cpu::kernel::written_name;
 
 use crate::bound::Bound;
-use crate::decode::{Placed, Wanted, decode};
+use crate::decode::{Placed, decode};
 use crate::layout::SharedLayouts;
 use crate::program::{Function, Program};
 use crate::syntax::{SyntaxError, parse};
-
-/// In which memory a variable of a module is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VariableSpace {
-    Global,
-    Constant,
-}
-
-/// A variable that needs a place in memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Variable<'a> {
-    pub name: &'a str,
-    pub bytes: usize,
-    pub alignment: usize,
-    pub space: VariableSpace,
-}
+use crate::variable::Variable;
 
 /// One parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +43,9 @@ impl Module {
     pub fn load(text: &str, place: &mut dyn FnMut(&Variable<'_>) -> *mut u8) -> Result<Module, SyntaxError> {
         let syntax = parse(text)?;
         let mut variables = Vec::new();
-        let mut placing = |wanted: &Wanted<'_>| {
-            let space = if wanted.is_constant { VariableSpace::Constant } else { VariableSpace::Global };
-            let (bytes, alignment) = (wanted.bytes as usize, wanted.alignment as usize);
-            let address = place(&Variable { name: wanted.name, bytes, alignment, space }) as usize;
-            variables.push((wanted.name.to_owned(), address, bytes));
+        let mut placing = |variable: &Variable<'_>| {
+            let address = place(variable) as usize;
+            variables.push((variable.name.to_owned(), address, variable.bytes));
             address as u64
         };
         let (program, placed) = decode(&syntax, &mut placing)?;

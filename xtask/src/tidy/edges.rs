@@ -1,8 +1,8 @@
 //! Which module of the compiler may name which, and what it may take from the standard library. The table is the
 //! architecture; a new module needs a row, here and in ARCHITECTURE.md.
 
-use super::Complaint;
-use super::paths::named_paths;
+use super::complaint::Complaint;
+use super::paths::{module_of, named_paths};
 use crate::workspace::SourceFile;
 
 /// Where the modules lie.
@@ -57,7 +57,7 @@ pub(super) fn check(file: &SourceFile) -> Vec<Complaint> {
     };
     let Ok(tokens) = file.text.parse() else { return Vec::new() };
     let mut complaints = Vec::new();
-    for path in named_paths(tokens, module_depth(inside)) {
+    for path in named_paths(tokens, &module_of(inside)) {
         let [first, second, ..] = path.segments.as_slice() else { continue };
         let is_module = |name: &str| MAY_USE.iter().any(|(module, _)| *module == name);
         let may_name = |name: &str| name == module || BASE.contains(&name) || allowed.contains(&name);
@@ -100,12 +100,6 @@ pub(super) fn check_page(files: &[SourceFile]) -> Vec<Complaint> {
     let line = lines.get(different).or(lines.last()).copied().unwrap_or(1);
     let wanted = expected.get(different).map_or("no further row", String::as_str);
     vec![Complaint::new(PAGE, line, format!("the table of modules should have here `{wanted}`"))]
-}
-
-/// How many modules a file lies below the root: `lib.rs` 0, `ir/mod.rs` 1, `ir/walk.rs` 2.
-fn module_depth(inside: &str) -> usize {
-    let depth = inside.split('/').count();
-    if inside == "lib.rs" || inside.ends_with("/mod.rs") { depth - 1 } else { depth }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The structure tests: rules about our own sources that a reviewer would otherwise have to remember. Each check is
 //! a function from files to complaints; `cargo xtask tidy` and the test below run them all.
 
+mod circles;
+mod complaint;
 mod edges;
 mod needs;
 mod paths;
@@ -8,31 +10,10 @@ mod rooms;
 mod sizes;
 mod text;
 
-use std::fmt;
-
 use anyhow::{Result, bail};
 
+use self::complaint::Complaint;
 use crate::workspace::{self, SourceFile};
-
-/// One broken rule.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Complaint {
-    path: String,
-    line: usize,
-    message: String,
-}
-
-impl Complaint {
-    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line, message: message.into() }
-    }
-}
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}: {}", self.path, self.line, self.message)
-    }
-}
 
 /// Checks the workspace.
 pub(crate) fn tidy() -> Result<()> {
@@ -59,6 +40,7 @@ fn check(files: &[SourceFile]) -> Vec<Complaint> {
     }
     complaints.extend(sizes::stale_exceptions(files));
     complaints.extend(edges::check_page(files));
+    complaints.extend(circles::check(files));
     complaints.extend(needs::check(files));
     complaints.extend(rooms::check(files));
     complaints.sort();

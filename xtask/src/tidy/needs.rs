@@ -5,7 +5,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::Complaint;
+use super::complaint::Complaint;
 use crate::setup::table::{CARGO_SUBCOMMANDS, Kind, OPTIONAL, PACKAGES};
 use crate::workspace::SourceFile;
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprMethodCall, ImplItemFn, ItemFn, ItemStruct, Visibility};
 
-use super::Complaint;
+use super::complaint::Complaint;
 use crate::workspace::SourceFile;
 
 /// Where these rules hold.

@@ -5,7 +5,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, ExprMatch, ItemMod};
 
-use super::Complaint;
+use super::complaint::Complaint;
 use crate::workspace::SourceFile;
 
 /// Lines a file, modules for tests not counted.

@@ -1,6 +1,6 @@
 //! Rules about files as text: how they begin, no blanks at line ends, no paths of somebody's machine.
 
-use super::Complaint;
+use super::complaint::Complaint;
 use crate::workspace::SourceFile;
 
 /// Lines a C++ header.

@@ -10,7 +10,8 @@ use cotangent_driver::{DriverError, Environment};
 
 use super::layout::Precision;
 use super::program::{Made, OTHER_MAIN, Program, Texts};
-use crate::run_nvcc;
+use crate::arguments::Target;
+use crate::linked;
 
 /// Products and sums are not contracted, as on the CPU, so that numbers can be compared closely.
 const NO_CONTRACTION: &str = "-fmad=false";
@@ -21,18 +22,11 @@ const ON_GPU: &str = "-DCOTANGENT_CHECK_ON_GPU";
 /// How long a program may take on a GPU, in seconds; none is meant to take one.
 const LONGEST_ON_GPU: &str = "60";
 
-/// Where the program runs that nvcc makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
-    Cpu,
-    Gpu,
-}
-
 /// Compiles the texts with nvcc, in the precision that they have. `words` are the user's flags.
 pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path, target: Target) -> Result<Program> {
     let environment = Environment::of_process();
     let library = match target {
-        Target::Cpu => Some(run_nvcc::library(&environment)?),
+        Target::Cpu => Some(linked::library(&environment)?),
         Target::Gpu => None,
     };
     let folder = folder.join("nvcc");

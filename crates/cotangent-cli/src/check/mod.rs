@@ -5,7 +5,7 @@
 //! half precisions are `double`; then derivatives in native precision, with threads in other orders, and without proofs about threads are
 //! compared with these.
 
-pub(crate) mod by_nvcc;
+mod by_nvcc;
 pub(crate) mod compare;
 pub(crate) mod each_batch;
 mod half;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use cotangent::emit::{Dialect, Sharing, emit, emit_behind};
+use cotangent::emit::{Dialect, SharedWith, emit, emit_behind};
 use cotangent::ir::build::FunctionBuilder;
 use cotangent::ir::walk;
 use cotangent::ir::{
@@ -23,7 +23,7 @@ use super::layout::Precision;
 use super::memory::Memory;
 use super::widen;
 use crate::exec;
-use crate::run_nvcc;
+use crate::linked;
 
 /// The file with what stands behind the user's text.
 const APPENDED: &str = "appended.txt";
@@ -234,7 +234,7 @@ impl Program {
         // One processor: atomics in another order would round differently.
         let configuration = exec::Configuration { check: is_checked(self.precision), seed, threads: 1 };
         let mut command = self.command(&configuration)?;
-        let _turn = self.is_on_gpu().then(run_nvcc::turn_on_gpu).transpose()?;
+        let _turn = self.is_on_gpu().then(linked::turn_on_gpu).transpose()?;
         let run = command
             .envs(self.seconds.map(|seconds| ("COTANGENT_CHECK_SECONDS", seconds)))
             .args([&input, &output])
@@ -265,7 +265,7 @@ impl Program {
             Made::ByNvcc(program, library) => {
                 let mut command = Command::new(program);
                 if let Some(library) = library {
-                    run_nvcc::configure(&mut command, library, configuration);
+                    linked::configure(&mut command, library, configuration);
                 }
                 cotangent_driver::ends_with_us(&mut command);
                 Ok(command)
@@ -406,7 +406,7 @@ impl Texts<'_> {
 fn behind_the_program(module: &Module, provided: &Provided) -> (Module, String, String) {
     let is_programs = |name: &Name| provided.functions.contains(name) || provided.unnamed.contains(name);
     let mut modules = [renamed(module, |name| !is_programs(name))];
-    let behind = emit_behind(&mut modules, provided, Sharing::None);
+    let behind = emit_behind(&mut modules, provided, SharedWith::Nobody);
     let [module] = modules;
     (module, String::new(), behind.text)
 }

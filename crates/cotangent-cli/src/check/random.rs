@@ -1,20 +1,21 @@
 //! Numbers that are the same in every run: a check that fails can be repeated.
 
-pub(crate) struct Random(u64);
+/// Numbers of a seed, of the kinds that checks need.
+pub(crate) struct Random(cotangent_cpu::Random);
 
-/// The step of SplitMix64.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Odd, so that no two seeds become one; its bits are half ones.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {
     /// The stream of a seed. Seeds are mixed: those of neighbours must not be one stream a step apart.
     pub(crate) fn new(seed: u64) -> Self {
-        Random(mix(seed.wrapping_mul(GOLDEN).wrapping_add(42)))
+        let spread = seed.wrapping_sub(1).wrapping_mul(SPREAD).wrapping_add(42);
+        let mixed = cotangent_cpu::Random::new(spread, 0).next_bits();
+        Random(cotangent_cpu::Random::new(mixed, 0))
     }
 
-    /// SplitMix64.
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(GOLDEN);
-        mix(self.0)
+        self.0.next_bits()
     }
 
     /// A number of single precision between two, so that native and widened runs begin with the same.
@@ -29,15 +30,15 @@ impl Random {
     }
 }
 
-fn mix(state: u64) -> u64 {
-    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_seed_means_the_same_numbers_for_ever() {
+        let mut random = Random::new(7);
+        assert_eq!([random.next(), random.next()], [0xc81e_7327_cf51_cb2a, 0x3532_4874_0938_d772]);
+    }
 
     #[test]
     fn neighbours_have_nothing_in_common() {

@@ -15,7 +15,7 @@ use cotangent_driver::program::{self, Failure, Input};
 use cotangent_driver::{DriverError, Environment, Tools};
 
 use super::tree::{Program, file_of, name_of};
-use crate::{exec, run_nvcc};
+use crate::{exec, linked};
 
 /// What became of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Way {
         let configuration = exec::Configuration { check: self.check, seed, threads: 1 };
         if self.nvcc {
             let mut command = Command::new(folder.join(BY_NVCC));
-            run_nvcc::configure(&mut command, &run_nvcc::library(&Environment::of_process())?, &configuration);
+            linked::configure(&mut command, &linked::library(&Environment::of_process())?, &configuration);
             return Ok(command);
         }
         let mut command = Command::new(std::env::current_exe().context("cannot find this command's own file")?);
@@ -131,7 +131,7 @@ impl Way {
 
 fn build_by_nvcc(file: &Path, lines: &[usize], output: &Path) -> Result<Built> {
     let environment = Environment::of_process();
-    let library = run_nvcc::library(&environment)?;
+    let library = linked::library(&environment)?;
     // Random programs leave things unused.
     let flags = ["-w".to_owned()];
     // What the host touches is watched in Clang's build of them.

@@ -12,7 +12,7 @@ use cotangent_driver::{DriverError, Environment, Tools};
 
 use super::{Plan, said_within};
 use crate::exec::Configuration;
-use crate::run_nvcc;
+use crate::linked;
 
 const PROBE: &str = include_str!("probe.cu");
 
@@ -94,9 +94,9 @@ fn probe(plan: &Plan, environment: &Environment, scratch: &Path) -> Result<Vec<(
     let (file, program) = (scratch.join("probe.cu"), scratch.join("probe"));
     std::fs::write(&file, PROBE).context("cannot write a program")?;
     let mut command = Command::new(&program);
-    let library = (!plan.gpu).then(|| run_nvcc::library(environment)).transpose()?;
+    let library = (!plan.gpu).then(|| linked::library(environment)).transpose()?;
     if let Some(library) = &library {
-        run_nvcc::configure(&mut command, library, &Configuration { check: false, seed: 0, threads: 1 });
+        linked::configure(&mut command, library, &Configuration { check: false, seed: 0, threads: 1 });
     }
     let runtime = library.as_deref().map_or(Runtime::OfGpu, Runtime::OfCpu);
     let flags = plan.flags();
@@ -105,7 +105,7 @@ fn probe(plan: &Plan, environment: &Environment, scratch: &Path) -> Result<Vec<(
     if !linked.status.success() {
         return Err(Unable::NotCompiled.into());
     }
-    let _turn = plan.gpu.then(run_nvcc::turn_on_gpu).transpose()?;
+    let _turn = plan.gpu.then(linked::turn_on_gpu).transpose()?;
     let (ended, text) = said_within(&mut command, LONGEST, scratch)?;
     let mut lines: Vec<(String, String)> = text
         .lines()

@@ -14,6 +14,7 @@
 //! switch: what a resumed thread needs is in a few dense arrays.
 
 mod meeting;
+mod running;
 mod schedule;
 
 use std::collections::VecDeque;
@@ -29,6 +30,7 @@ use crate::stack::{PooledStack, StackPool};
 use crate::warp::{Collective, Operand, WARP_SIZE, evaluate};
 
 pub(crate) use meeting::{active_mask, barrier, collective};
+pub(crate) use running::{running_block, with_running_block};
 pub(crate) use schedule::{fail, run_block, run_loop};
 
 type Fiber = Coroutine<(), (), (), PooledStack>;

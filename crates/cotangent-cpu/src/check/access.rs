@@ -13,10 +13,11 @@
 
 use std::ops::Range;
 
+use super::Checker;
 use super::finding::Actor;
+use super::input::{Access, AccessKind, Copy, Side, Space, Verdict};
 use super::memory::{RegionId, RegionKind};
 use super::site::SiteId;
-use super::{Access, AccessKind, Checker, Copy, Side, Space, Verdict};
 
 /// How much larger than the memory its shadow is.
 const SHADOW_FACTOR: usize = 16;

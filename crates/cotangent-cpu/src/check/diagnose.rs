@@ -1,11 +1,12 @@
 //! From an access that is wrong to the finding that says so. All of it is off the fast path.
 
+use super::Checker;
 use super::code::Code;
 use super::finding::{Actor, Event, Finding, MemoryNote};
 use super::granule::{Conflict, Relation};
+use super::input::{Access, AccessKind, Verdict};
 use super::memory::{RegionId, RegionKind};
 use super::site::Site;
-use super::{Access, AccessKind, Checker, Verdict};
 
 /// Addresses below this are null pointers with an offset.
 const NULL_PAGE: usize = 4096;

@@ -24,7 +24,7 @@
 //! a race can be missed, but none is invented. After the first race on a granule, which is reported, others on the
 //! same granule may be missed.
 
-use super::AccessKind;
+use super::input::AccessKind;
 use super::launch::Now;
 use super::site::SiteId;
 

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::bitmap::Bitmap;
+use super::input::{SharedMemory, Space};
 use super::shadow::Shadow;
 use super::site::Site;
-use super::{SharedMemory, Space};
 
 /// Memory of one origin.
 pub(super) struct Region {

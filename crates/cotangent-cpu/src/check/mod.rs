@@ -39,11 +39,13 @@ mod code;
 mod diagnose;
 mod finding;
 mod granule;
+mod input;
 mod launch;
 mod memory;
 mod render;
 mod shadow;
 mod site;
+mod site_table;
 mod streams;
 mod symbolize;
 #[cfg(test)]
@@ -54,6 +56,7 @@ use std::sync::Arc;
 
 pub use code::{Code, Entry, Severity, TABLE};
 pub use finding::{Actor, Event, Finding, Findings, LaunchInfo, MemoryNote};
+pub use input::{Access, AccessKind, Copy, SharedMemory, Side, Space, Verdict};
 pub use render::render;
 pub use site::{FileId, Site};
 pub use streams::{DEFAULT_STREAM, StreamId};
@@ -62,7 +65,7 @@ pub use symbolize::{Location, Symbolizer};
 use bitmap::Bitmap;
 use launch::Launch;
 use memory::{Memory, Region, RegionKind};
-use site::SiteTable;
+use site_table::SiteTable;
 use streams::Streams;
 
 /// Settings of a checker.
@@ -80,88 +83,6 @@ impl Default for Options {
     fn default() -> Options {
         Options { max_findings: 100, red_zone: 4096, shadow_limit: 1 << 30 }
     }
-}
-
-/// In which memory an allocation or a variable is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
-    /// `cudaMalloc` and `__device__`: the host may not touch it.
-    Device,
-    /// `__constant__`: the host may not touch it, a kernel may not write it.
-    Constant,
-    /// `cudaMallocManaged` and `__managed__`: both may touch it.
-    Managed,
-    /// `cudaMallocHost` and `cudaHostAlloc`: both may touch it.
-    Pinned,
-}
-
-/// One access to memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Access {
-    pub address: usize,
-    /// In bytes; an access of no bytes is nothing.
-    pub size: usize,
-    pub kind: AccessKind,
-    /// What the address must be a multiple of, a power of two: the size for the aligned callbacks, 1 for unaligned ones and
-    /// for `memset`, where the compiler itself takes care.
-    pub alignment: usize,
-    pub site: Site,
-}
-
-/// What an access does. A read that is followed by a write of the same bytes is two accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessKind {
-    Read,
-    Write,
-    /// Any atomic operation, atomic loads and stores included.
-    Atomic,
-    /// A read through the read-only cache (`ld.global.nc`): whatever writes the memory in the same launch, in any order, is
-    /// wrong.
-    CachedRead,
-}
-
-impl AccessKind {
-    pub(crate) fn is_read(self) -> bool {
-        matches!(self, AccessKind::Read | AccessKind::CachedRead)
-    }
-}
-
-/// One `memcpy` or `memmove` of a kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Copy {
-    pub destination: usize,
-    pub source: usize,
-    pub size: usize,
-    pub site: Site,
-}
-
-/// Whether an access may be carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Verdict {
-    Continue,
-    /// A GPU would stop the launch here, and the access may crash the process: the executor ends the launch
-    /// with an error (or the program, on the host). A finding has been recorded.
-    Fatal,
-}
-
-/// Which side of a `cudaMemcpy` or `cudaMemset` an address is meant to be on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    Host,
-    Device,
-}
-
-/// The shared memory of a block.
-#[derive(Clone, Debug, Default)]
-pub struct SharedMemory {
-    /// The `__shared__` variables: the thread-local segment of the program on the running thread.
-    pub static_range: Range<usize>,
-    /// The dynamic shared memory, of the size that the launch asked for.
-    pub dynamic_range: Range<usize>,
-    /// The size of the buffer from the start of `dynamic_range`; what lies beyond the launch's size is out of
-    /// bounds.
-    pub dynamic_capacity: usize,
 }
 
 /// The state of the checks of one run of a program.

@@ -24,7 +24,7 @@ use cotangent::emit::{self, Dialect};
 use cotangent::{ir, lower};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::parse::{self, ParseRequest, Pass};
-use cotangent_driver::program::{Failure, Passes, lowered, with_deep_stack};
+use cotangent_driver::program::{Failure, Passes, lowered_module, with_deep_stack};
 use cotangent_driver::{Environment, Tools};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -206,7 +206,7 @@ fn run_behind_clang(host: &[u8], device: &[u8], text: &str, function: &str) -> R
                 direct::edit(ast, id, Kernels::Direct);
             }
         }
-        match lowered(lower::Passes { device: &passes.device, host: Some(&passes.host) }, function) {
+        match lowered_module(lower::Passes { device: &passes.device, host: Some(&passes.host) }, function) {
             Ok(module) => {
                 emit::emit(&module, Dialect::Cuda);
                 emit::emit(&module, Dialect::Cpu);

@@ -1,6 +1,6 @@
 //! Instructions that compute with registers.
 
-use super::function::Context;
+use super::context::Context;
 use super::modifiers::Opcode;
 use crate::program::{
     Binary, Carries, Combined, FloatClass, Mode, OfParts, Op, Permutation, Rounding, Ternary, Type, Unary,

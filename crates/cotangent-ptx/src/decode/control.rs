@@ -1,6 +1,6 @@
 //! Branches, calls, barriers, and what the lanes of a warp do together.
 
-use super::function::Context;
+use super::context::Context;
 use super::modifiers::Opcode;
 use super::names::Name;
 use crate::program::{AtomicFunction, BarrierResult, Builtin, Callee, Collective, Op, Source, Type};

@@ -2,7 +2,7 @@
 
 use cotangent_cpu::check::AccessKind;
 
-use super::function::Context;
+use super::context::Context;
 use super::modifiers::Opcode;
 use super::names::Name;
 use crate::program::{Address, AtomicFunction, Op, Source, Space, Type};

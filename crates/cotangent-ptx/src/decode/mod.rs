@@ -1,21 +1,24 @@
 //! From the tree of a text to the form that is executed.
 
 mod arithmetic;
+mod context;
 mod control;
 mod function;
 mod memory;
 mod modifiers;
 mod names;
+mod places;
 
 use std::collections::HashMap;
 
-use crate::program::{Program, SharedVariable, Slot};
-use crate::syntax::{self, Initial, SyntaxError, Text, VariableSpace};
+use crate::program::Program;
+use crate::syntax::{self, Initial, StateSpace, SyntaxError, Text};
+use crate::variable::{Variable, VariableSpace};
 
 use names::Name;
+use places::{function_address, shared_variable};
 
-/// Addresses of functions are numbers from here on: no memory is there.
-const FUNCTION_ADDRESSES: u64 = 0xc07a_0000_0000_0000;
+pub(crate) use places::function_at;
 
 /// A variable of the module in global or constant memory, with its first content.
 pub(crate) struct Placed {
@@ -24,18 +27,10 @@ pub(crate) struct Placed {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What [`decode`] asks for memory for.
-pub(crate) struct Wanted<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) bytes: u64,
-    pub(crate) alignment: u64,
-    pub(crate) is_constant: bool,
-}
-
 /// Decodes a text. `place` says where each variable of the module lies.
 pub(crate) fn decode(
     text: &Text<'_>,
-    place: &mut dyn FnMut(&Wanted<'_>) -> u64,
+    place: &mut dyn FnMut(&Variable<'_>) -> u64,
 ) -> Result<(Program, Vec<Placed>), SyntaxError> {
     let mut program = Program::default();
     let mut global: HashMap<&str, Name> = HashMap::new();
@@ -70,36 +65,20 @@ pub(crate) fn decode(
     Ok((program, placed))
 }
 
-/// The number under which code knows a function's address, and back.
-pub(crate) fn function_address(index: u32) -> u64 {
-    FUNCTION_ADDRESSES + u64::from(index) * 16
-}
-
-pub(crate) fn function_at(address: u64) -> Option<u32> {
-    let offset = address.checked_sub(FUNCTION_ADDRESSES)?;
-    offset.is_multiple_of(16).then(|| u32::try_from(offset / 16).ok()).flatten()
-}
-
 fn module_variable<'a>(
     variable: &syntax::Variable<'a>,
     program: &mut Program,
-    place: &mut dyn FnMut(&Wanted<'_>) -> u64,
+    place: &mut dyn FnMut(&Variable<'_>) -> u64,
 ) -> Name {
     match variable.space {
-        VariableSpace::Shared => shared_variable(variable, program),
-        VariableSpace::Global | VariableSpace::Constant | VariableSpace::Local | VariableSpace::Parameter => {
-            let is_constant = variable.space == VariableSpace::Constant;
-            let (name, alignment) = (variable.name, variable.alignment);
-            Name::Address(place(&Wanted { name, bytes: variable.bytes.unwrap_or(0), alignment, is_constant }))
+        StateSpace::Shared => shared_variable(variable, program),
+        StateSpace::Global | StateSpace::Constant | StateSpace::Local | StateSpace::Parameter => {
+            let is_constant = variable.space == StateSpace::Constant;
+            let space = if is_constant { VariableSpace::Constant } else { VariableSpace::Global };
+            let (bytes, alignment) = (variable.bytes.unwrap_or(0) as usize, variable.alignment as usize);
+            Name::Address(place(&Variable { name: variable.name, bytes, alignment, space }))
         }
     }
-}
-
-/// A variable in shared memory. Where it lies is decided for each kernel.
-fn shared_variable(variable: &syntax::Variable<'_>, program: &mut Program) -> Name {
-    let bytes = variable.bytes.filter(|_| !variable.is_extern).and_then(|bytes| u32::try_from(bytes).ok());
-    program.shared.push(SharedVariable { bytes, alignment: variable.alignment as u32 });
-    Name::Shared(program.shared.len() as u32 - 1)
 }
 
 /// The first content of a variable.
@@ -123,17 +102,4 @@ fn placed(variable: &syntax::Variable<'_>, name: &Name, global: &HashMap<&str, N
         element[..width].copy_from_slice(&value.to_le_bytes()[..width]);
     }
     Some(Placed { address: *address, bytes })
-}
-
-/// Parameters one after another, each at its alignment; and where the next would begin.
-fn slots(parameters: &[syntax::Variable<'_>], first: u32) -> (Vec<Slot>, u32) {
-    let mut end = first;
-    let slots = parameters.iter().map(|parameter| {
-        let bytes = parameter.bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
-        let offset = end.checked_next_multiple_of(parameter.alignment as u32).unwrap_or(u32::MAX);
-        end = offset.saturating_add(bytes);
-        Slot { offset, bytes }
-    });
-    let slots = slots.collect();
-    (slots, end)
 }

@@ -48,9 +48,9 @@ pub(crate) struct Function<'a> {
     pub(crate) body: Option<Vec<Statement<'a>>>,
 }
 
-/// Which memory a variable is in.
+/// Which memory a variable is in, as the text says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum VariableSpace {
+pub(crate) enum StateSpace {
     Global,
     Constant,
     Shared,
@@ -62,7 +62,7 @@ pub(crate) enum VariableSpace {
 #[derive(Clone, Debug)]
 pub(crate) struct Variable<'a> {
     pub(crate) name: &'a str,
-    pub(crate) space: VariableSpace,
+    pub(crate) space: StateSpace,
     pub(crate) alignment: u64,
     pub(crate) element_bytes: u64,
     /// None for an array without a size: all that a launch adds.

@@ -2,7 +2,7 @@
 
 use super::lex::{Kind, Token, tokens};
 use super::{
-    Base, Function, Guard, Initial, Instruction, Number, Operand, Statement, SyntaxError, Text, Variable, VariableSpace,
+    Base, Function, Guard, Initial, Instruction, Number, Operand, StateSpace, Statement, SyntaxError, Text, Variable,
 };
 
 /// Scopes that are nested more deeply are refused, so that no text can exhaust the stack.
@@ -253,14 +253,14 @@ impl<'a> Parser<'a> {
             }
             for part in word.split('.').skip(1) {
                 match part {
-                    "global" => space = Some(VariableSpace::Global),
-                    "const" => space = Some(VariableSpace::Constant),
+                    "global" => space = Some(StateSpace::Global),
+                    "const" => space = Some(StateSpace::Constant),
                     // A parameter may be a pointer `.ptr .shared`; it is a parameter all the same.
-                    "shared" => space = space.or(Some(VariableSpace::Shared)),
-                    "local" => space = space.or(Some(VariableSpace::Local)),
-                    "param" => space = Some(VariableSpace::Parameter),
+                    "shared" => space = space.or(Some(StateSpace::Shared)),
+                    "local" => space = space.or(Some(StateSpace::Local)),
+                    "param" => space = Some(StateSpace::Parameter),
                     // Of a register parameter.
-                    "reg" => space = Some(VariableSpace::Parameter),
+                    "reg" => space = Some(StateSpace::Parameter),
                     "align" => {
                         let stated = self.integer()?;
                         if !stated.is_power_of_two() || stated > 4096 {

@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::layout::Lines;
-use super::names::{Names, split};
+use super::names::{Names, namespace_of, split};
+use super::scope::{Program, Scope};
 use super::types::type_name;
-use super::{Dialect, Kind, Program, Scope, Sections, dialect, function, global, namespace_of, record, usage};
+use super::{Dialect, Kind, Sections, dialect, function, global, record, usage};
 use crate::diagnostic::{Diagnostic, TAKEN_NAME};
 use crate::ir::{Module, Name, Provided, ProvidedRecord, RecordId, Type};
 use crate::source::Span;
@@ -26,9 +27,9 @@ pub struct Behind {
 
 /// Who else may have printed the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sharing {
-    /// Nobody: all that stands behind the program is printed at once.
-    None,
+pub enum SharedWith {
+    /// All that stands behind the program is printed at once.
+    Nobody,
     /// Texts that were printed at other times and are included with this one: what they have in common is defined by the
     /// first.
     Headers,
@@ -61,7 +62,7 @@ impl Behind {
 /// have the same; which ones, the modules tell afterwards.
 ///
 /// The modules must be valid, and come from the program.
-pub fn emit_behind(modules: &mut [Module], provided: &Provided, sharing: Sharing) -> Behind {
+pub fn emit_behind(modules: &mut [Module], provided: &Provided, shared_with: SharedWith) -> Behind {
     let mut printer =
         Printer { provided, printed: BTreeMap::new(), declared: BTreeSet::new(), behind: Behind::default(), module: 0 };
     let headers: BTreeSet<&str> = modules.iter().flat_map(usage::headers).collect();
@@ -77,7 +78,7 @@ pub fn emit_behind(modules: &mut [Module], provided: &Provided, sharing: Sharing
         let last = module.functions.iter().last().map(|function| function.name.clone());
         for item in printer.items(module) {
             text.begin(item.kind, namespace_of(&item.name));
-            let is_shared = sharing == Sharing::Headers && Some(&item.name) != last.as_ref();
+            let is_shared = shared_with == SharedWith::Headers && Some(&item.name) != last.as_ref();
             let is_definition = matches!(item.kind, Kind::Definition | Kind::Variable);
             if is_shared && is_definition {
                 text.lines.lines(&guarded(&item));

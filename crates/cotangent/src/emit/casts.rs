@@ -1,26 +1,25 @@
 //! Conversions that are printed.
 
-use super::Scope;
 use super::conversions::{drops_qualifiers, is_same_value_type};
-use super::expr::exact;
 use super::precedence::{Code, Precedence};
+use super::scope::Scope;
 use super::types::type_name;
-use crate::ir::{Expr, PointerType, Type};
+use crate::ir::{PointerType, Type};
 
-/// The operand converted to the type.
-pub(super) fn cast(scope: &Scope<'_>, operand: &Expr, ty: &Type) -> Code {
-    if is_same_value_type(&operand.ty, ty) {
-        return exact(scope, operand);
+/// Code of one type, converted to another.
+pub(super) fn cast(scope: &Scope<'_>, code: Code, from: &Type, to: &Type) -> Code {
+    if is_same_value_type(from, to) {
+        return code;
     }
-    if let (Type::Pointer(from), Type::Pointer(to)) = (&operand.ty, ty) {
-        return pointer_cast(scope, operand, from, to, ty);
+    if let (Type::Pointer(old), Type::Pointer(new)) = (from, to) {
+        return pointer_cast(scope, code, old, new, to);
     }
     let is_address_as_number =
-        matches!((&operand.ty, ty), (Type::Pointer(_), Type::Int(_)) | (Type::Int(_), Type::Pointer(_)));
+        matches!((from, to), (Type::Pointer(_), Type::Int(_)) | (Type::Int(_), Type::Pointer(_)));
     if is_address_as_number {
-        return named_cast(scope, "reinterpret_cast", ty, exact(scope, operand));
+        return named_cast(scope, "reinterpret_cast", to, code);
     }
-    plain_cast(scope, ty, exact(scope, operand))
+    plain_cast(scope, to, code)
 }
 
 /// `(T)operand`.
@@ -28,8 +27,7 @@ pub(super) fn plain_cast(scope: &Scope<'_>, ty: &Type, operand: Code) -> Code {
     Code::unary(format!("({}){}", type_name(scope, ty), operand.into_unary_operand()))
 }
 
-fn pointer_cast(scope: &Scope<'_>, operand: &Expr, from: &PointerType, to: &PointerType, ty: &Type) -> Code {
-    let code = exact(scope, operand);
+fn pointer_cast(scope: &Scope<'_>, code: Code, from: &PointerType, to: &PointerType, ty: &Type) -> Code {
     let is_same_pointee = from.pointee == to.pointee;
     // `reinterpret_cast` must not change what inner pointers promise.
     let change = if bare(&from.pointee) == bare(&to.pointee) { "const_cast" } else { "reinterpret_cast" };

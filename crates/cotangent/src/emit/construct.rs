@@ -1,9 +1,9 @@
 //! Records and arrays made from their parts.
 
-use super::Scope;
 use super::expr::{converted, in_braces};
 use super::layout::comma_separated;
 use super::precedence::Code;
+use super::scope::Scope;
 use super::types::record_name;
 use crate::ir::{Expr, ExprKind, Record, RecordId, Type};
 

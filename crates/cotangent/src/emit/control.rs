@@ -1,11 +1,11 @@
 //! Statements with a body.
 
-use super::Scope;
-use super::expr::{condition, converted, exact, in_promotion};
+use super::expr::{condition, converted, exact, in_promotion, operation};
 use super::layout::{LIST_BREAK, Lines};
 use super::literals;
 use super::operators::{counter_step, counter_test};
 use super::place::place;
+use super::scope::Scope;
 use super::stmt::{block, compound, simple};
 use super::types::declaration;
 use crate::ir::{BinaryOp, Block, Case, Expr, ExprKind, For, LoopTest, Place, Stmt, StmtKind, Type, can_reach_end};
@@ -38,11 +38,13 @@ pub(super) fn if_else(scope: &Scope<'_>, lines: &mut Lines, cond: &Expr, then_bl
 pub(super) fn for_loop(scope: &Scope<'_>, lines: &mut Lines, header: &For) {
     let counter = scope.local(header.counter);
     let place = Place::local(header.counter, counter.ty.clone());
+    let loaded = Expr::load(place.clone());
+    let test = counter_test(&loaded, header.test, &header.to);
     lines.line(&format!(
         "for ({} = {}; {LIST_BREAK}{}; {LIST_BREAK}{}) {{",
         declaration(scope, &counter.ty, &counter.name),
         converted(scope, &header.from).text,
-        counter_test(scope, &place, header.test, &header.to).text,
+        operation(scope, &test, &Type::Bool).text,
         step(scope, &place, header),
     ));
     nested(scope, lines, &header.body);
@@ -97,8 +99,8 @@ fn step(scope: &Scope<'_>, counter: &Place, header: &For) -> String {
     if is_one && header.step == BinaryOp::Subtract {
         return format!("--{name}");
     }
-    if let Some(by) = counter_step(scope, &counter.ty, header.step, &header.by) {
-        return format!("{name} {}= {}", header.step.spelling(), by.text);
+    if let Some(by) = counter_step(&counter.ty, header.step, &header.by) {
+        return format!("{name} {}= {}", header.step.spelling(), exact(scope, by).text);
     }
     compound(scope, counter, header.step, &counter.ty, &header.by)
         .unwrap_or_else(|| format!("{name} {}= {}", header.step.spelling(), exact(scope, &header.by).text))

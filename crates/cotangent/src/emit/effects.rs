@@ -1,14 +1,13 @@
 //! Calls of every kind: functions, barriers, atomics, exchanges in a warp, launches, the runtime.
 
-use super::Scope;
 use super::construct::{extents, is_extent_type};
 use super::dialect::{Coordinates, LaunchStyle};
 use super::expr::{arguments, converted, exact, in_ellipsis, lane_mask, runtime_arguments};
-use super::function::launcher_name;
 use super::layout::{LIST_BREAK, comma_separated};
 use super::literals;
 use super::place::{atomic_address, place};
 use super::same::same_place;
+use super::scope::Scope;
 use super::types::type_name;
 use crate::ir::{
     AtomicOp, BarrierKind, CollectiveOp, Expr, ExprKind, FunctionId, Launch, OpaqueArg, Place, PlaceKind,
@@ -178,7 +177,7 @@ pub(super) fn launch(scope: &Scope<'_>, launch: &Launch) -> String {
         LaunchStyle::Launcher { .. } => {
             configuration.push(shared.unwrap_or_else(|| "0".to_owned()));
             configuration.push(stream.unwrap_or_else(|| "nullptr".to_owned()));
-            let name = launcher_name(scope.program, launch.kernel);
+            let name = scope.program.launcher_name(launch.kernel);
             let all = [configuration, args].concat();
             format!("{}({})", scope.reference(&name), comma_separated(&all))
         }

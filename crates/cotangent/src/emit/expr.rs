@@ -3,18 +3,19 @@
 //! `exact` prints a value whose type must be what the IR says. The other functions print it for a context that
 //! converts, and leave out the outermost conversion where C++ makes the same one.
 
-use super::casts::cast;
+use super::casts::{cast, plain_cast};
 use super::construct::construct;
 use super::conversions::{is_implicit, is_narrowing, is_standard_arithmetic, promoted, promoted_in_ellipsis};
 use super::dialect::Coordinates;
-use super::layout::comma_separated;
+use super::layout::{comma_separated, operator_break};
 use super::literals;
-use super::operators::{binary, select, unary};
+use super::operators::{Conversion, Operand, Operation, binary, branches, joined, unary};
 use super::place::{address_of, place};
-use super::precedence::Code;
+use super::precedence::{Code, Precedence};
+use super::runtime;
+use super::scope::Scope;
 use super::types::type_name;
-use super::{Scope, runtime};
-use crate::ir::{Axis, Builtin, Expr, ExprKind, Name, Type};
+use crate::ir::{Axis, Builtin, Expr, ExprKind, Name, Type, UnaryOp};
 
 /// The expression as code of exactly its type. One of reference type is the place that it refers to.
 pub(super) fn exact(scope: &Scope<'_>, expr: &Expr) -> Code {
@@ -25,10 +26,10 @@ pub(super) fn exact(scope: &Scope<'_>, expr: &Expr) -> Code {
         ExprKind::Null => Code::postfix("nullptr"),
         ExprKind::Load(loaded) => place(scope, loaded),
         ExprKind::AddressOf(target) => address_of(scope, target, &expr.ty),
-        ExprKind::Unary(op, operand) => unary(scope, *op, operand, &expr.ty),
-        ExprKind::Binary(op, left, right) => binary(scope, *op, left, right, &expr.ty),
+        ExprKind::Unary(op, operand) => prefixed(scope, *op, operand, &expr.ty),
+        ExprKind::Binary(op, left, right) => operation(scope, &binary(*op, left, right, &expr.ty), &expr.ty),
         ExprKind::Select(cond, left, right) => select(scope, cond, left, right),
-        ExprKind::Cast(operand) => cast(scope, operand, &expr.ty),
+        ExprKind::Cast(operand) => cast(scope, exact(scope, operand), &operand.ty, &expr.ty),
         ExprKind::Math(name, args) => math(scope, name, args),
         ExprKind::Builtin(variable) => Code::postfix(builtin(scope, *variable)),
         ExprKind::SizeOf(ty) => Code::postfix(format!("sizeof({})", type_name(scope, ty))),
@@ -68,6 +69,21 @@ pub(super) fn in_ellipsis(scope: &Scope<'_>, expr: &Expr) -> Code {
     exact_without_cast(scope, expr, |from| promoted_in_ellipsis(from) == expr.ty)
 }
 
+/// A binary operator of type `ty` with its operands.
+pub(super) fn operation(scope: &Scope<'_>, operation: &Operation<'_>, ty: &Type) -> Code {
+    let code = joined(operation.op, operand(scope, &operation.left), operand(scope, &operation.right));
+    if operation.is_in_int { plain_cast(scope, ty, code) } else { code }
+}
+
+/// An operand where its operator converts it.
+pub(super) fn operand(scope: &Scope<'_>, operand: &Operand<'_>) -> Code {
+    match operand.conversion {
+        Conversion::None => exact(scope, &operand.expr),
+        Conversion::ToBool => condition(scope, &operand.expr),
+        Conversion::Promotion => in_promotion(scope, &operand.expr),
+    }
+}
+
 /// A mask of lanes, as an argument.
 pub(super) fn lane_mask(scope: &Scope<'_>, expr: &Expr) -> String {
     if let (ExprKind::Int(value), Type::Int(kind)) = (&expr.kind, &expr.ty)
@@ -105,6 +121,26 @@ fn enumerator(scope: &Scope<'_>, enumeration: &runtime::Enumeration, arg: &Expr)
         return (*name).to_owned();
     }
     format!("({}){}", enumeration.name, converted(scope, arg).into_unary_operand())
+}
+
+/// A unary operator of type `ty`.
+fn prefixed(scope: &Scope<'_>, op: UnaryOp, inner: &Expr, ty: &Type) -> Code {
+    let (sign, inner, is_in_int) = unary(op, inner, ty);
+    let code = Code::unary(format!("{sign}{}", operand(scope, &inner).into_unary_operand()));
+    if is_in_int { plain_cast(scope, ty, code) } else { code }
+}
+
+/// `cond ? left : right`.
+fn select(scope: &Scope<'_>, cond: &Expr, left: &Expr, right: &Expr) -> Code {
+    let (left, right) = branches(left, right);
+    let mark = operator_break(Precedence::Conditional as u8);
+    let text = format!(
+        "{} ? {mark}{} : {mark}{}",
+        condition(scope, cond).into_branch_condition(),
+        exact(scope, &left).at_least(Precedence::Or),
+        exact(scope, &right).at_least(Precedence::Conditional),
+    );
+    Code { text, precedence: Precedence::Conditional }
 }
 
 /// The expression without its outermost conversion, if it has one and that is made `from` a type where it is needless.

@@ -3,9 +3,9 @@
 use super::dialect::{Coordinates, LaunchStyle};
 use super::layout::{Lines, comma_separated};
 use super::names::split;
+use super::scope::{Program, Scope};
 use super::stmt::block;
 use super::types::{declaration, type_name};
-use super::{Program, Scope};
 use crate::ir::{Function, FunctionId, Space};
 
 /// The definition of a function; for a kernel on the CPU its launcher too.
@@ -36,11 +36,6 @@ pub(super) fn prototype(program: &Program<'_>, lines: &mut Lines, id: FunctionId
     }
 }
 
-/// The qualified name of the function that launches a kernel on the CPU.
-pub(super) fn launcher_name(program: &Program<'_>, kernel: FunctionId) -> String {
-    program.names.unused(format!("{}_launch", program.module.functions[kernel].name))
-}
-
 /// In a part of a program: the objects that register its kernels under their names, with their launchers.
 pub(super) fn registrations(program: &Program<'_>) -> Vec<String> {
     let Some(part) = program.spellings.part else { return Vec::new() };
@@ -48,19 +43,10 @@ pub(super) fn registrations(program: &Program<'_>) -> Vec<String> {
     kernels
         .enumerate()
         .map(|(number, (id, function))| {
-            let launcher = launcher_name(program, id);
+            let launcher = program.launcher_name(id);
             format!("static {} _cotangent_printed_{number}(\"{}\", {launcher});", part.kernel, function.name)
         })
         .collect()
-}
-
-/// A name for the thread parameter that no variable of the function has.
-pub(super) fn thread_name(function: &Function) -> String {
-    let mut name = String::from("thread");
-    while function.locals.iter().any(|local| *local.name == name) {
-        name.push('_');
-    }
-    name
 }
 
 fn signature(scope: &Scope<'_>, id: FunctionId) -> String {
@@ -128,7 +114,7 @@ fn launcher(scope: &Scope<'_>, id: FunctionId) -> Option<Launcher> {
     ];
     params.extend(parameters(scope, function));
 
-    let launcher_name = launcher_name(scope.program, id);
+    let launcher_name = scope.program.launcher_name(id);
     let kernel = scope.function_name(id);
     let call = if usage.uses_coordinates {
         format!("{thread_type} {0}, auto... args) {{ {kernel}({0}, args...); }}", scope.thread)

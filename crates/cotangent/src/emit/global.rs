@@ -5,9 +5,8 @@ use super::dialect::VARIABLE_LABEL;
 use super::expr::converted;
 use super::layout::{ASSIGN_BREAK, Lines};
 use super::names::split;
-use super::stmt::aligned;
-use super::types::declaration;
-use super::{Program, Scope};
+use super::scope::{Program, Scope};
+use super::types::{aligned, declaration};
 use crate::ir::{Expr, ExprKind, Global, Type};
 
 /// The definition of a variable; in a part of a program, a reference to the one that the rest defines.

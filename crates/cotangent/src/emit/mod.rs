@@ -24,22 +24,21 @@ mod precedence;
 mod record;
 mod runtime;
 mod same;
+mod scope;
 mod stmt;
 mod types;
 mod usage;
 
 use std::collections::BTreeSet;
 
-pub use behind::{Behind, Copied, Sharing, emit_behind, result_type};
+pub use behind::{Behind, Copied, SharedWith, emit_behind, result_type};
 pub use dialect::{Dialect, VARIABLE_LABEL};
 
-use dialect::Spellings;
 use layout::Lines;
-use names::Names;
-use usage::Usage;
+use names::{Names, namespace_of};
+use scope::Program;
 
-use crate::index::IdVec;
-use crate::ir::{Function, FunctionId, Local, LocalId, Module};
+use crate::ir::{FunctionId, Module};
 
 /// The text of a module: headers, records, variables, functions.
 ///
@@ -82,60 +81,6 @@ pub fn emit(module: &Module, dialect: Dialect) -> String {
         sections.lines.line(&registration);
     }
     sections.finish()
-}
-
-/// The module and what is known about it as a whole.
-struct Program<'a> {
-    module: &'a Module,
-    spellings: &'static Spellings,
-    usages: IdVec<FunctionId, Usage>,
-    names: Names,
-    /// Whether it stands in the same file as the user's program: what other files have of the same name is no concern.
-    is_part_of_file: bool,
-}
-
-/// Where code is printed: which names mean what.
-struct Scope<'a> {
-    program: &'a Program<'a>,
-    /// The namespace around.
-    namespace: &'a str,
-    /// The function around; none in the initial value of a variable outside functions.
-    function: Option<&'a Function>,
-    /// The name of the parameter that holds the thread's coordinates, in dialects that have one.
-    thread: String,
-}
-
-impl<'a> Scope<'a> {
-    fn of_function(program: &'a Program<'a>, function: &'a Function) -> Scope<'a> {
-        Scope {
-            program,
-            namespace: namespace_of(&function.name),
-            function: Some(function),
-            thread: function::thread_name(function),
-        }
-    }
-
-    /// The scope of what stands outside functions, next to the item of that name.
-    fn of_item(program: &'a Program<'a>, name: &'a str) -> Scope<'a> {
-        Scope { program, namespace: namespace_of(name), function: None, thread: String::new() }
-    }
-
-    fn local(&self, local: LocalId) -> &'a Local {
-        let function = self.function.expect("the validator has locals in functions only");
-        &function.locals[local]
-    }
-
-    fn local_name(&self, local: LocalId) -> &'a str {
-        &self.local(local).name
-    }
-
-    fn reference(&self, name: &str) -> String {
-        self.program.names.reference(name, self.namespace, self.function)
-    }
-
-    fn function_name(&self, function: FunctionId) -> String {
-        self.reference(&self.program.module.functions[function].name)
-    }
 }
 
 /// What stands at the top level. Lines of one kind stand together, definitions apart from each other.
@@ -185,10 +130,6 @@ impl Sections {
         self.close_namespace();
         self.lines.finish()
     }
-}
-
-fn namespace_of(name: &str) -> &str {
-    names::split(name).0
 }
 
 /// Functions that another one names before it stands: recursion.

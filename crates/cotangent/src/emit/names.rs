@@ -77,6 +77,11 @@ pub(super) fn split(name: &str) -> (&str, &str) {
     name.rsplit_once("::").unwrap_or(("", name))
 }
 
+/// The namespace of a qualified name.
+pub(super) fn namespace_of(name: &str) -> &str {
+    split(name).0
+}
+
 fn components(namespace: &str) -> impl Iterator<Item = &str> {
     namespace.split("::").filter(|component| !component.is_empty())
 }

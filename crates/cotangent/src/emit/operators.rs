@@ -6,40 +6,70 @@
 
 use std::borrow::Cow;
 
-use super::Scope;
-use super::casts::plain_cast;
 use super::conversions::{
     common, common_of_branches, converts_through_int, is_implicit, is_same_value_type, is_smaller_than_int,
     is_standard_arithmetic, promoted,
 };
-use super::expr::{condition, exact, in_promotion};
 use super::layout::operator_break;
 use super::literals::fits_int;
-use super::precedence::{Code, Precedence, Side, of_operator};
+use super::precedence::{Code, Side, of_operator};
 use super::same::same_expr;
-use crate::ir::{BinaryOp, Expr, ExprKind, Place, Type, UnaryOp};
+use crate::ir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 
-/// A unary operator.
-pub(super) fn unary(scope: &Scope<'_>, op: UnaryOp, operand: &Expr, ty: &Type) -> Code {
-    let (sign, operand) = match op {
-        UnaryOp::Not => ("!", condition(scope, operand)),
-        UnaryOp::Negate => ("-", in_promotion(scope, operand)),
-        UnaryOp::BitNot => ("~", in_promotion(scope, operand)),
+/// An operand as it is printed.
+pub(super) struct Operand<'e> {
+    pub(super) expr: Cow<'e, Expr>,
+    pub(super) conversion: Conversion,
+}
+
+/// What an operator does to an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Conversion {
+    /// Nothing: the operand has exactly its type.
+    None,
+    /// It converts to `bool`.
+    ToBool,
+    /// It promotes integers.
+    Promotion,
+}
+
+/// A binary operator with its operands, as they are printed.
+pub(super) struct Operation<'e> {
+    pub(super) op: BinaryOp,
+    pub(super) left: Operand<'e>,
+    pub(super) right: Operand<'e>,
+    /// Whether C++ computes in `int` what the IR computes in a smaller type.
+    pub(super) is_in_int: bool,
+}
+
+/// The operand of a unary operator of type `ty`, with the operator's sign, and whether C++ computes in `int` what the IR
+/// computes in a smaller type.
+pub(super) fn unary<'e>(op: UnaryOp, operand: &'e Expr, ty: &Type) -> (&'static str, Operand<'e>, bool) {
+    let (sign, conversion) = match op {
+        UnaryOp::Not => ("!", Conversion::ToBool),
+        UnaryOp::Negate => ("-", Conversion::Promotion),
+        UnaryOp::BitNot => ("~", Conversion::Promotion),
     };
-    let code = Code::unary(format!("{sign}{}", operand.into_unary_operand()));
-    let is_promoted = op != UnaryOp::Not && is_smaller_than_int(ty);
-    if is_promoted { plain_cast(scope, ty, code) } else { code }
+    (sign, Operand::new(operand, conversion), op != UnaryOp::Not && is_smaller_than_int(ty))
 }
 
 /// A binary operator of type `ty`.
-pub(super) fn binary(scope: &Scope<'_>, op: BinaryOp, left: &Expr, right: &Expr, ty: &Type) -> Code {
-    match op {
-        BinaryOp::And | BinaryOp::Or => joined(op, condition(scope, left), condition(scope, right)),
-        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => {
-            joined(op, in_promotion(scope, left), in_promotion(scope, right)).or_cast(scope, ty)
+pub(super) fn binary<'e>(op: BinaryOp, left: &'e Expr, right: &'e Expr, ty: &Type) -> Operation<'e> {
+    let both = |conversion| (Operand::new(left, conversion), Operand::new(right, conversion));
+    let exact = |(left, right)| (Operand::exact(left), Operand::exact(right));
+    let ((left, right), is_in_int) = match op {
+        BinaryOp::And | BinaryOp::Or => (both(Conversion::ToBool), false),
+        BinaryOp::ShiftLeft | BinaryOp::ShiftRight => (both(Conversion::Promotion), is_smaller_than_int(ty)),
+        BinaryOp::Offset => {
+            let (op, size) = signed_offset(right);
+            return Operation {
+                op,
+                left: Operand::exact(Cow::Borrowed(left)),
+                right: Operand::exact(size),
+                is_in_int: false,
+            };
         }
-        BinaryOp::Offset => offset(scope, left, right),
-        BinaryOp::Distance => joined(op, exact(scope, left), exact(scope, right)),
+        BinaryOp::Distance => (both(Conversion::None), false),
         BinaryOp::Equal
         | BinaryOp::NotEqual
         | BinaryOp::Less
@@ -48,8 +78,7 @@ pub(super) fn binary(scope: &Scope<'_>, op: BinaryOp, left: &Expr, right: &Expr,
         | BinaryOp::GreaterEqual => {
             // Promotion changes no comparison, so operands that are smaller than `int` compare as they are.
             let meet = if is_smaller_than_int(&left.ty) { first_of } else { common };
-            let (left, right) = unconverted_pair(left, right, meet);
-            joined(op, exact(scope, &left), exact(scope, &right))
+            (exact(unconverted_pair(left, right, meet)), false)
         }
         BinaryOp::Add
         | BinaryOp::Subtract
@@ -58,38 +87,27 @@ pub(super) fn binary(scope: &Scope<'_>, op: BinaryOp, left: &Expr, right: &Expr,
         | BinaryOp::Remainder
         | BinaryOp::BitAnd
         | BinaryOp::BitOr
-        | BinaryOp::BitXor => {
-            let (left, right) = unconverted_pair(left, right, common);
-            joined(op, exact(scope, &left), exact(scope, &right)).or_cast(scope, ty)
-        }
-    }
+        | BinaryOp::BitXor => (exact(unconverted_pair(left, right, common)), is_smaller_than_int(ty)),
+    };
+    Operation { op, left, right, is_in_int }
 }
 
-/// `cond ? left : right`.
-pub(super) fn select(scope: &Scope<'_>, cond: &Expr, left: &Expr, right: &Expr) -> Code {
-    let (left, right) = unconverted_pair(left, right, common_of_branches);
-    let mark = operator_break(Precedence::Conditional as u8);
-    let text = format!(
-        "{} ? {mark}{} : {mark}{}",
-        condition(scope, cond).into_branch_condition(),
-        exact(scope, &left).at_least(Precedence::Or),
-        exact(scope, &right).at_least(Precedence::Conditional),
-    );
-    Code { text, precedence: Precedence::Conditional }
+/// Both sides of `?:`.
+pub(super) fn branches<'e>(left: &'e Expr, right: &'e Expr) -> (Cow<'e, Expr>, Cow<'e, Expr>) {
+    unconverted_pair(left, right, common_of_branches)
 }
 
 /// The right side of `place op= …`, for a place of type `place_ty` and a computation in type `computed`; `None` if
 /// C++ would compute in another type.
-pub(super) fn compound_operand(
-    scope: &Scope<'_>,
+pub(super) fn compound_operand<'e>(
     op: BinaryOp,
     place_ty: &Type,
     computed: &Type,
-    operand: &Expr,
-) -> Option<Code> {
+    operand: &'e Expr,
+) -> Option<Operand<'e>> {
     match op {
         BinaryOp::ShiftLeft | BinaryOp::ShiftRight => {
-            (promoted(place_ty) == *computed).then(|| in_promotion(scope, operand))
+            (promoted(place_ty) == *computed).then(|| Operand::new(operand, Conversion::Promotion))
         }
         BinaryOp::Add
         | BinaryOp::Subtract
@@ -103,7 +121,7 @@ pub(super) fn compound_operand(
             let operand = unconverted(operand)
                 .filter(|operand| computes(operand))
                 .or_else(|| Some(Cow::Borrowed(operand)).filter(|operand| computes(operand)))?;
-            Some(exact(scope, &operand))
+            Some(Operand::exact(operand))
         }
         BinaryOp::Equal
         | BinaryOp::NotEqual
@@ -118,19 +136,19 @@ pub(super) fn compound_operand(
     }
 }
 
-/// The test of a counted loop. The counter stands alone, and is compared in the type of the other side.
-pub(super) fn counter_test(scope: &Scope<'_>, counter: &Place, test: BinaryOp, to: &Expr) -> Code {
-    let loaded = Expr::load(counter.clone());
+/// The test of a counted loop. The counter's value stands alone, and is compared in the type of the other side.
+pub(super) fn counter_test<'e>(counter: &'e Expr, test: BinaryOp, to: &'e Expr) -> Operation<'e> {
     if to.ty.is_pointer() || is_smaller_than_int(&to.ty) {
-        return binary(scope, test, &loaded, to, &Type::Bool);
+        return binary(test, counter, to, &Type::Bool);
     }
     let bare = unconverted(to).filter(|bare| common(&counter.ty, &bare.ty).as_ref() == Some(&to.ty));
-    joined(test, exact(scope, &loaded), exact(scope, &bare.unwrap_or(Cow::Borrowed(to))))
+    let right = Operand::exact(bare.unwrap_or(Cow::Borrowed(to)));
+    Operation { op: test, left: Operand::exact(Cow::Borrowed(counter)), right, is_in_int: false }
 }
 
 /// The right side of the step `counter op= …` of a counted loop, if its conversion to the counter's type is the one
 /// that remains of C++'s: adding and multiplying in a wider type and converting back is the same as converting first.
-pub(super) fn counter_step(scope: &Scope<'_>, counter: &Type, op: BinaryOp, by: &Expr) -> Option<Code> {
+pub(super) fn counter_step<'e>(counter: &Type, op: BinaryOp, by: &'e Expr) -> Option<&'e Expr> {
     if !matches!(counter, Type::Int(_)) || !matches!(op, BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply) {
         return None;
     }
@@ -140,49 +158,47 @@ pub(super) fn counter_step(scope: &Scope<'_>, counter: &Type, op: BinaryOp, by: 
         same_expr(&Expr::cast(Expr::cast(operand.clone(), computed), counter.clone()), by)
     };
     let inner = if let ExprKind::Cast(inner) = &operand.kind { Some(inner) } else { None };
-    let bare = inner.into_iter().chain([operand]).find(|bare| bare.ty.is_integral() && converts_to_by(bare))?;
-    Some(exact(scope, bare))
+    let mut bare = inner.into_iter().chain([operand]).map(|bare| &**bare);
+    bare.find(|bare| bare.ty.is_integral() && converts_to_by(bare))
 }
 
 /// A pointer offset as its sign and its size: `p + -1` is written `p - 1`.
-pub(super) fn signed_offset(scope: &Scope<'_>, index: &Expr) -> (BinaryOp, Code) {
+pub(super) fn signed_offset(index: &Expr) -> (BinaryOp, Cow<'_, Expr>) {
     if let ExprKind::Int(value) = index.kind
         && value < 0
         && fits_int(value)
     {
-        let size = Expr::new(ExprKind::Int(-value), index.ty.clone());
-        return (BinaryOp::Subtract, exact(scope, &size));
+        return (BinaryOp::Subtract, Cow::Owned(Expr::new(ExprKind::Int(-value), index.ty.clone())));
     }
     if let ExprKind::Unary(UnaryOp::Negate, size) = &index.kind
         && is_signed(&size.ty)
     {
-        return (BinaryOp::Subtract, exact(scope, size));
+        return (BinaryOp::Subtract, Cow::Borrowed(size));
     }
-    (BinaryOp::Add, exact(scope, index))
+    (BinaryOp::Add, Cow::Borrowed(index))
 }
 
-impl Code {
-    /// The code as it is, or converted back if C++ computes in `int` what the IR computes in a smaller type.
-    fn or_cast(self, scope: &Scope<'_>, ty: &Type) -> Code {
-        if is_smaller_than_int(ty) { plain_cast(scope, ty, self) } else { self }
-    }
-}
-
-fn is_signed(ty: &Type) -> bool {
-    matches!(ty, Type::Int(kind) if kind.is_signed())
-}
-
-fn offset(scope: &Scope<'_>, pointer: &Expr, index: &Expr) -> Code {
-    let (op, size) = signed_offset(scope, index);
-    joined(op, exact(scope, pointer), size)
-}
-
-fn joined(op: BinaryOp, left: Code, right: Code) -> Code {
+/// The operator between its printed operands.
+pub(super) fn joined(op: BinaryOp, left: Code, right: Code) -> Code {
     let precedence = of_operator(op);
     let mark = operator_break(precedence as u8);
     let left = left.into_operand_of(op, Side::Left);
     let right = right.into_operand_of(op, Side::Right);
     Code { text: format!("{left} {} {mark}{right}", op.spelling()), precedence }
+}
+
+impl<'e> Operand<'e> {
+    fn new(expr: &'e Expr, conversion: Conversion) -> Operand<'e> {
+        Operand { expr: Cow::Borrowed(expr), conversion }
+    }
+
+    fn exact(expr: Cow<'e, Expr>) -> Operand<'e> {
+        Operand { expr, conversion: Conversion::None }
+    }
+}
+
+fn is_signed(ty: &Type) -> bool {
+    matches!(ty, Type::Int(kind) if kind.is_signed())
 }
 
 /// Both operands without the conversions that the operator makes itself. `meet` is the operator's rule for two types.

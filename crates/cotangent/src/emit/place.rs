@@ -3,9 +3,9 @@
 //! A reference is a pointer in the IR and the place itself in C++. So code of reference type is always that place:
 //! `r` for the value of a reference variable, which is also how `*r` of the IR is written.
 
-use super::Scope;
 use super::expr::exact;
 use super::precedence::{Code, Precedence};
+use super::scope::Scope;
 use crate::ir::{Expr, ExprKind, Place, PlaceKind, Type};
 
 /// The place as an lvalue.
@@ -26,7 +26,7 @@ pub(super) fn address_of(scope: &Scope<'_>, target: &Place, ty: &Type) -> Code {
     }
     // An array becomes a pointer to its first element unasked.
     if let PlaceKind::Index(array, index) = &target.kind
-        && is_int_zero(index)
+        && index.is_int_zero()
     {
         return place(scope, array);
     }
@@ -36,7 +36,7 @@ pub(super) fn address_of(scope: &Scope<'_>, target: &Place, ty: &Type) -> Code {
 /// A pointer to the place as an atomic takes it: `p` rather than `&*p`, but `&a[0]` rather than `a`.
 pub(super) fn atomic_address(scope: &Scope<'_>, target: &Place) -> Code {
     if let PlaceKind::Element(pointer, index) = &target.kind
-        && is_int_zero(index)
+        && index.is_int_zero()
         && !pointer.ty.is_reference()
     {
         return exact(scope, pointer);
@@ -44,17 +44,12 @@ pub(super) fn atomic_address(scope: &Scope<'_>, target: &Place) -> Code {
     pointer_to(scope, target)
 }
 
-/// Whether this is the index that `*p` has.
-pub(super) fn is_int_zero(index: &Expr) -> bool {
-    index.is_zero() && index.ty == Type::INT
-}
-
 fn pointer_to(scope: &Scope<'_>, target: &Place) -> Code {
     Code::unary(format!("&{}", place(scope, target).at_least(Precedence::Unary)))
 }
 
 fn element(scope: &Scope<'_>, pointer: &Expr, index: &Expr) -> Code {
-    if !is_int_zero(index) {
+    if !index.is_int_zero() {
         return subscript(scope, pointer_value(scope, pointer), index);
     }
     if pointer.ty.is_reference() {
@@ -69,7 +64,7 @@ fn element(scope: &Scope<'_>, pointer: &Expr, index: &Expr) -> Code {
 fn field(scope: &Scope<'_>, base: &Place, position: u32) -> Code {
     let name = field_name(scope, base, position);
     if let PlaceKind::Element(pointer, index) = &base.kind
-        && is_int_zero(index)
+        && index.is_int_zero()
         && !pointer.ty.is_reference()
         && pointed_place(pointer).is_none()
     {
@@ -96,6 +91,6 @@ fn pointer_value(scope: &Scope<'_>, pointer: &Expr) -> Code {
 /// The place that a pointer was just made from, unless an array stands for it.
 fn pointed_place(pointer: &Expr) -> Option<&Place> {
     let ExprKind::AddressOf(target) = &pointer.kind else { return None };
-    let is_decayed_array = matches!(&target.kind, PlaceKind::Index(_, index) if is_int_zero(index));
+    let is_decayed_array = matches!(&target.kind, PlaceKind::Index(_, index) if index.is_int_zero());
     (!is_decayed_array).then_some(target)
 }

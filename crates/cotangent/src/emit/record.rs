@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::layout::Lines;
 use super::names::split;
+use super::scope::{Program, Scope};
 use super::types::declaration;
-use super::{Program, Scope};
-use crate::ir::{Module, RecordId, Type};
+use crate::ir::{Module, RecordId};
 
 /// The definition of a record.
 pub(super) fn definition(program: &Program<'_>, lines: &mut Lines, id: RecordId) {
@@ -31,17 +31,8 @@ pub(super) fn prototype(program: &Program<'_>, lines: &mut Lines, id: RecordId) 
 pub(super) fn forward_declared(module: &Module) -> BTreeSet<RecordId> {
     let mut found = BTreeSet::new();
     for (id, record) in module.records.entries() {
-        let mentioned = record.fields.iter().filter_map(|field| mentioned_record(&field.ty));
+        let mentioned = record.fields.iter().filter_map(|field| field.ty.mentioned_record());
         found.extend(mentioned.filter(|other| *other > id && !module.records[*other].is_builtin));
     }
     found
-}
-
-fn mentioned_record(ty: &Type) -> Option<RecordId> {
-    match ty {
-        Type::Record(id) => Some(*id),
-        Type::Pointer(pointer) => mentioned_record(&pointer.pointee),
-        Type::Array(element, _) => mentioned_record(element),
-        Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => None,
-    }
 }

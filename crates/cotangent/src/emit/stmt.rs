@@ -1,17 +1,17 @@
 //! Statements without a body, and the order of lines in a block.
 
-use super::Scope;
 use super::construct::initializer;
 use super::control::{for_loop, if_else, switch, while_loop};
 use super::dialect::DynamicShared;
 use super::effects::{Effect, check_of_launch, effect, launch};
-use super::expr::{converted, exact};
+use super::expr::{converted, exact, operand};
 use super::layout::{ASSIGN_BREAK, LIST_BREAK, Lines};
 use super::operators::{compound_operand, signed_offset};
 use super::place::place;
 use super::precedence::{Code, Precedence};
 use super::same::same_place;
-use super::types::{declaration, type_name};
+use super::scope::Scope;
+use super::types::{aligned, declaration, type_name};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Local, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 
 /// The lines of a block, without its braces.
@@ -64,21 +64,16 @@ pub(super) fn simple(scope: &Scope<'_>, stmt: &StmtKind) -> Option<String> {
 }
 
 /// `place op= value` or `++place`, without a semicolon; `None` if C++ would compute in another type than `computed`.
-pub(super) fn compound(
-    scope: &Scope<'_>,
-    place: &Place,
-    op: BinaryOp,
-    computed: &Type,
-    operand: &Expr,
-) -> Option<String> {
+pub(super) fn compound(scope: &Scope<'_>, place: &Place, op: BinaryOp, computed: &Type, by: &Expr) -> Option<String> {
     let target = self::place(scope, place);
     let (op, size, is_one) = if op == BinaryOp::Offset {
-        let (op, size) = signed_offset(scope, operand);
+        let (op, size) = signed_offset(by);
+        let size = exact(scope, &size);
         let is_one = size.text == "1";
         (op, size, is_one)
     } else {
-        let size = compound_operand(scope, op, &place.ty, computed, operand)?;
-        (op, size, operand.kind == ExprKind::Int(1) && place.ty == *computed)
+        let size = operand(scope, &compound_operand(op, &place.ty, computed, by)?);
+        (op, size, by.kind == ExprKind::Int(1) && place.ty == *computed)
     };
     let plain = || format!("{} {}= {ASSIGN_BREAK}{}", target.text, op.spelling(), size.text);
     Some(step_by_one(op, &target, is_one).unwrap_or_else(plain))
@@ -150,20 +145,12 @@ fn declare(scope: &Scope<'_>, local: LocalId, init: Option<&Expr>) -> String {
 
 fn shared(scope: &Scope<'_>, variable: &Local) -> String {
     let spellings = scope.program.spellings;
-    let mut element = &variable.ty;
-    while let Type::Array(inner, _) = element {
-        element = inner;
-    }
+    let element = variable.ty.innermost_element();
     let name = match spellings.declared_alignment.filter(|_| *element != variable.ty) {
         Some(alignment) => format!("{} {alignment}({})", variable.name, declaration(scope, element, "")),
         None => variable.name.to_string(),
     };
     format!("{}{}{}", spellings.shared, aligned(variable.align), declaration(scope, &variable.ty, &name))
-}
-
-/// What a declaration says of a variable's alignment, in every dialect.
-pub(super) fn aligned(align: Option<u32>) -> String {
-    align.map(|align| format!("__align__({align}) ")).unwrap_or_default()
 }
 
 fn dynamic_shared(scope: &Scope<'_>, variable: &Local) -> String {

@@ -1,6 +1,6 @@
 //! Types and declarators: `const float* __restrict__ x`, `float (*rows)[8]`, `float (&tile)[16]`, `float* table[4]`.
 
-use super::Scope;
+use super::scope::Scope;
 use crate::ir::{PointerType, RecordId, Type};
 
 /// A type as it stands in a cast or in `sizeof`.
@@ -16,6 +16,11 @@ pub(super) fn declaration(scope: &Scope<'_>, ty: &Type, name: &str) -> String {
     let is_adjacent = name.is_empty() || parts.before.ends_with("(*") || parts.before.ends_with("(&");
     let gap = if is_adjacent { "" } else { " " };
     format!("{}{gap}{name}{}", parts.before, parts.after)
+}
+
+/// What a declaration says of a variable's alignment, in every dialect.
+pub(super) fn aligned(align: Option<u32>) -> String {
+    align.map(|align| format!("__align__({align}) ")).unwrap_or_default()
 }
 
 /// The name of a record.
@@ -69,15 +74,11 @@ fn qualified(mut parts: Declarator, pointer: &PointerType) -> Declarator {
         if !is_set {
             continue;
         }
-        if innermost_element(&pointer.pointee).is_pointer() {
+        if pointer.pointee.innermost_element().is_pointer() {
             parts.before = format!("{} {qualifier}", parts.before);
         } else {
             parts.before = format!("{qualifier} {}", parts.before);
         }
     }
     parts
-}
-
-fn innermost_element(ty: &Type) -> &Type {
-    if let Type::Array(element, _) = ty { innermost_element(element) } else { ty }
 }

@@ -377,6 +377,11 @@ impl Expr {
     pub fn is_zero(&self) -> bool {
         matches!(self.kind, ExprKind::Int(0))
     }
+
+    /// Whether this is the index that `*p` has.
+    pub fn is_int_zero(&self) -> bool {
+        self.is_zero() && self.ty == Type::INT
+    }
 }
 
 impl Place {

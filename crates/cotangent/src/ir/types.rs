@@ -275,6 +275,25 @@ impl Type {
         }
     }
 
+    /// What an array of any dimension consists of; any other type itself.
+    pub fn innermost_element(&self) -> &Type {
+        let mut element = self;
+        while let Type::Array(inner, _) = element {
+            element = inner;
+        }
+        element
+    }
+
+    /// The record that the type is made from, if one is: it, pointers to it, arrays of it.
+    pub fn mentioned_record(&self) -> Option<RecordId> {
+        match self {
+            Type::Record(id) => Some(*id),
+            Type::Pointer(pointer) => pointer.pointee.mentioned_record(),
+            Type::Array(element, _) => element.mentioned_record(),
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => None,
+        }
+    }
+
     /// Whether it is `bool` or an integer.
     pub fn is_integral(&self) -> bool {
         matches!(self, Type::Bool | Type::Int(_))

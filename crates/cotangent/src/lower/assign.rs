@@ -1,9 +1,9 @@
 //! Assignments: `=`, `+=` and its like, `++` and `--`.
 
+use super::body::Body;
 use super::constant::convert;
 use super::context::{Lowered, broken};
 use super::expr::binary_operator;
-use super::function::Body;
 use crate::clang::{Kind, Node};
 use crate::ir::{BinaryOp, Expr, Place, StmtKind, Type};
 

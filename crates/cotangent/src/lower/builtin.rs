@@ -2,8 +2,8 @@
 //!
 //! A variable is one of them if CUDA's headers declare it. A program may have variables of its own with these names.
 
+use super::body::Body;
 use super::context::Lowered;
-use super::function::Body;
 use crate::clang::{Kind, Node};
 use crate::ir::{Axis, Builtin, Expr, ExprKind, Type};
 

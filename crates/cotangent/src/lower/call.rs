@@ -1,35 +1,18 @@
 //! Calls: of the user's functions as statements, of pure functions as expressions.
 
+use super::body::Body;
 use super::callee::{Callee, Object};
 use super::constant::convert;
 use super::construct::MAX_INLINING;
 use super::context::{Lowered, broken, problem_with_help};
-use super::function::Body;
 use super::loops::is_written;
-use super::new::Memory;
+use super::prepared::{Action, PreparedCall};
 use super::vector::Member;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
 use crate::ir::{BinaryOp, Builtin, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type};
 use crate::rules::HalfCall;
-
-/// A call whose arguments are lowered and whose statement is not there yet.
-pub(super) struct PreparedCall {
-    pub(super) action: Action,
-    /// The type of the result; `Void` for none.
-    pub(super) result: Type,
-}
-
-/// The statement of a call, without where its result goes.
-pub(super) enum Action {
-    /// A function of the module.
-    Function(FunctionId, Vec<Expr>),
-    /// Another statement that has a result.
-    Statement(Box<dyn FnOnce(Option<Place>) -> StmtKind>),
-    /// New memory.
-    Memory(Memory),
-}
 
 impl<'a> Body<'_, 'a> {
     /// The call that an expression is, if it becomes a statement with a result.

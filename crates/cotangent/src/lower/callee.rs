@@ -1,7 +1,7 @@
 //! What a call calls.
 
+use super::body::Body;
 use super::context::{Lowered, broken, problem_with_help};
-use super::function::Body;
 use super::types::is_builtin_record;
 use super::vector::{self, Member};
 use crate::clang::{Kind, Node, NodeId};

@@ -1,8 +1,8 @@
 //! Conversions, by what Clang says each of them does.
 
+use super::body::Body;
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
-use super::function::Body;
 use crate::clang::Node;
 use crate::clang::types::{Spelled, parse};
 use crate::diagnostic;

@@ -1,9 +1,9 @@
 //! Values of records and arrays: initialiser lists and constructors.
 
+use super::body::{Binding, Body};
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
 use super::declarations::Declared;
-use super::function::{Binding, Body};
 use super::loops::is_written;
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;

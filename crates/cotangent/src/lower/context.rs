@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Passes;
 use super::declarations::Declarations;
+use super::passes::Passes;
 use crate::clang::NodeId;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::ir::{Function, FunctionId, GlobalId, Module, Name, RecordId};

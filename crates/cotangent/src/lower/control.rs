@@ -1,21 +1,10 @@
 //! `if`, `switch`, `break` and `continue`.
 
+use super::body::{Body, Enclosing};
 use super::context::{Lowered, broken, problem_with_help};
-use super::function::Body;
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{Case, LocalId, Place, PlaceKind, Stmt, StmtKind, walk};
-
-/// A loop or switch around the statement that is being lowered.
-#[derive(Clone)]
-pub(super) enum Enclosing<'a> {
-    /// A loop; what must run before the next iteration is tested, where the IR has no room for it.
-    Loop(Option<&'a Node>),
-    /// A `do` whose test has effects: its condition, and the variable that holds its truth.
-    Tail(&'a Node, Place),
-    /// A switch.
-    Switch,
-}
+use crate::ir::{Case, LocalId, PlaceKind, Stmt, StmtKind, walk};
 
 impl<'a> Body<'_, 'a> {
     /// `if (init; condition) then else otherwise`.

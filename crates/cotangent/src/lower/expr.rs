@@ -1,9 +1,9 @@
 //! Expressions: their values, and their effects as statements.
 
+use super::body::{Binding, Body};
 use super::cast::pointer_like;
 use super::constant::{constant_value, convert, negate, rounded};
 use super::context::{Lowered, broken, problem_with_help};
-use super::function::{Binding, Body};
 use crate::clang::{Kind, Node, Value};
 use crate::diagnostic;
 use crate::ir::{BinaryOp, Expr, ExprKind, IntKind, Place, Real, Stmt, StmtKind, Type, UnaryOp};

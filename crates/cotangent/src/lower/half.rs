@@ -1,11 +1,11 @@
 //! Half precision: what CUDA's headers declare as classes and functions is numbers and operators here, and pairs are
 //! records of two.
 
+use super::body::Body;
 use super::constant::{convert, negate};
 use super::construct::zero;
 use super::context::{Lowered, broken, problem_with_help};
 use super::expr::float_constant;
-use super::function::Body;
 use crate::clang::Node;
 use crate::diagnostic;
 use crate::ir::{AtomicOp, BinaryOp, Expr, ExprKind, FloatKind, IntKind, Place, PlaceKind, Scope, StmtKind, Type};

@@ -1,8 +1,8 @@
 //! What to add to a file so that it has the instantiation that a request names. Clang instantiates a template only where
 //! it is used, and a library's templates are often used by other files.
 
-use super::Passes;
 use super::declarations::Declarations;
+use super::passes::Passes;
 use super::request::{Request, is_on_device, is_on_host, matching, means, parse};
 use crate::clang::{Ast, Kind, Node};
 use crate::diagnostic::{self, Diagnostic};

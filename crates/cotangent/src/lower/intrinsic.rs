@@ -1,9 +1,9 @@
 //! Calls that are statements of the IR: barriers, atomics, exchanges, launches, the runtime, `printf`.
 
-use super::call::{Action, PreparedCall};
+use super::body::Body;
 use super::constant::convert;
 use super::context::{Lowered, Pass, broken, problem, problem_with_help};
-use super::function::Body;
+use super::prepared::{Action, PreparedCall};
 use crate::clang::{Kind, Node, Value};
 use crate::diagnostic;
 use crate::ir::{AtomicOp, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type};

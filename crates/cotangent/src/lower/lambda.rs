@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::body::{Binding, Body};
 use super::context::{Capture, Context, Lowered, Pass, broken, problem_with_help};
-use super::function::{Binding, Body};
 use super::place::deref;
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;

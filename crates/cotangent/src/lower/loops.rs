@@ -1,10 +1,9 @@
 //! Loops: counted where the text shows it, general otherwise.
 
+use super::body::{Binding, Body, Enclosing};
 use super::constant::convert;
 use super::context::{Lowered, broken};
-use super::control::Enclosing;
 use super::expr::binary_operator;
-use super::function::{Binding, Body};
 use crate::clang::{Kind, Node, NodeId};
 use crate::ir::{BinaryOp, Expr, For, LoopTest, Place, StmtKind, Storage, Type, UnaryOp, can_reach_end};
 

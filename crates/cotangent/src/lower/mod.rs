@@ -7,6 +7,7 @@
 //! Lowering is a normal form: what `emit` prints of a module is lowered to the same module again.
 
 mod assign;
+mod body;
 mod builtin;
 mod call;
 mod callee;
@@ -27,7 +28,9 @@ mod names;
 mod names_in_use;
 mod new;
 mod order_of_evaluation;
+mod passes;
 mod place;
+mod prepared;
 mod provided;
 mod request;
 mod rules;
@@ -36,24 +39,12 @@ mod stream;
 mod types;
 mod vector;
 
-use crate::clang::Ast;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Module, Name, Provided, order};
 
 pub use instantiate::{Missing, missing_instantiation};
+pub use passes::Passes;
 pub use request::candidates;
-
-/// The two programs that Clang sees in one CUDA file.
-///
-/// `__CUDA_ARCH__` and overloads on `__host__` and `__device__` make them differ, so device code is taken from one and
-/// host code from the other.
-#[derive(Clone, Copy)]
-pub struct Passes<'a> {
-    /// What the device compiles.
-    pub device: &'a Ast,
-    /// What the host compiles, if host functions are wanted.
-    pub host: Option<&'a Ast>,
-}
 
 /// Lowers the requested functions and all they need.
 ///

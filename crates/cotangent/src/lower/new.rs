@@ -1,21 +1,14 @@
 //! `new` and `delete` of numbers in host code: calls of the runtime that make and free memory, and stores of its first
 //! values.
 
-use super::call::{Action, PreparedCall};
+use super::body::Body;
 use super::constant::convert;
 use super::context::{Lowered, Pass, broken, problem_with_help};
-use super::function::Body;
 use super::place::element;
+use super::prepared::{Action, Memory, PreparedCall};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Expr, ExprKind, Name, Place, StmtKind, Type};
-
-/// Memory that is to be made for numbers: the call of the runtime without its result, and the first values.
-pub(super) struct Memory {
-    pub(super) call: Name,
-    pub(super) bytes: Expr,
-    pub(super) values: Vec<Expr>,
-}
+use crate::ir::{BinaryOp, Expr, ExprKind, Place, StmtKind, Type};
 
 impl<'a> Body<'_, 'a> {
     /// `new T`, `new T(value)`, `new T[count]`, `new T[count]()`, `new T[count]{values}`.

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::function::Body;
+use super::body::Body;
 use crate::ir::walk::{self, Node};
 use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 

@@ -1,8 +1,8 @@
 //! Places: what can be stored to.
 
+use super::body::{Binding, Body};
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
-use super::function::{Binding, Body};
 use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;

@@ -6,7 +6,7 @@ use super::context::{Context, Pass, Progress};
 use super::declarations::{Declared, template_arguments};
 use super::types::has_enumeration;
 use crate::clang::{Kind, NodeId};
-use crate::ir::{Name, Provided, ProvidedRecord, RecordId, Type};
+use crate::ir::{Name, Provided, ProvidedRecord, RecordId};
 
 const ANONYMOUS: &str = "(anonymous namespace)::";
 
@@ -38,7 +38,7 @@ pub(super) fn provided(context: &mut Context<'_>) -> Provided {
             && full_name.as_deref() == Some(&*name)
             && !name.starts_with(OWN_WORDS)
             && !overloaded.contains(&name)
-            && types.all(|ty| mentioned(ty).is_none_or(|record| is_same(record, context, &provided.records)))
+            && types.all(|ty| ty.mentioned_record().is_none_or(|record| is_same(record, context, &provided.records)))
             && !has_enumeration
             && !node.children(Kind::ParmVarDecl).any(|param| context.is_vector_parameter(pass, param));
         let kind = if is_plain { &mut provided.functions } else { &mut provided.unnamed };
@@ -50,7 +50,7 @@ pub(super) fn provided(context: &mut Context<'_>) -> Provided {
         let global = &context.module.globals[global];
         let is_plain = full_name(context, pass, declared).as_deref() == Some(&*global.name)
             && declared.node.kind == Kind::VarDecl
-            && mentioned(&global.ty).is_none_or(|record| is_same(record, context, &provided.records));
+            && global.ty.mentioned_record().is_none_or(|record| is_same(record, context, &provided.records));
         let kind = if is_plain { &mut provided.globals } else { &mut provided.unnamed };
         kind.insert(global.name.clone());
     }
@@ -110,7 +110,7 @@ fn records(context: &mut Context<'_>) -> BTreeMap<Name, ProvidedRecord> {
                 spelling => ProvidedRecord::Copied(spelling),
             },
         );
-        let inner = context.module.records[record].fields.iter().filter_map(|field| mentioned(&field.ty));
+        let inner = context.module.records[record].fields.iter().filter_map(|field| field.ty.mentioned_record());
         fields.push((name, inner.collect::<Vec<_>>()));
     }
     // What holds or leads to a copy is a copy itself.
@@ -158,14 +158,4 @@ fn is_plain(context: &mut Context<'_>, pass: Pass, declared: Declared<'_>) -> bo
     let is_assignable = fields.all(|field| !field.ty().starts_with("const ") && !field.ty().ends_with('&'));
     let is_aggregate = node.data.definition_data.is_aggregate && node.data.bases.is_empty();
     is_aggregate && is_assignable && !has_enumeration(context, pass, declared)
-}
-
-/// The record in a type.
-fn mentioned(ty: &Type) -> Option<RecordId> {
-    match ty {
-        Type::Record(id) => Some(*id),
-        Type::Pointer(pointer) => mentioned(&pointer.pointee),
-        Type::Array(element, _) => mentioned(element),
-        Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => None,
-    }
 }

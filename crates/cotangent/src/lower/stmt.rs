@@ -1,7 +1,7 @@
 //! Statements and declarations of variables.
 
+use super::body::{Binding, Body};
 use super::context::{Lowered, problem, problem_with_help};
-use super::function::{Binding, Body};
 use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;

@@ -1,9 +1,9 @@
 //! Output to the standard streams, `std::cerr << "n = " << n << std::endl`: read as the `fprintf` that prints the same in
 //! the streams' own format. Error messages are most of what host code prints.
 
+use super::body::Body;
 use super::constant::{constant_value, convert};
 use super::context::{Lowered, Pass, problem_with_help};
-use super::function::Body;
 use super::intrinsic::string_literal;
 use crate::clang::{Kind, Node};
 use crate::diagnostic;

@@ -2,12 +2,11 @@
 //! the variable's scope is left. A parameter by reference is a pointer and a size. What would change the size of a vector
 //! that has one is refused: then it would be other memory.
 
+use super::body::{Binding, Body, Enclosing, Owned, Vector};
 use super::constant::convert;
 use super::context::{Context, Lowered, Pass, broken, problem_with_help};
-use super::control::Enclosing;
-use super::function::{Binding, Body};
-use super::new::Memory;
 use super::place::element;
+use super::prepared::Memory;
 use crate::clang::types::{Named, Spelled, parse, template_arguments};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
@@ -15,20 +14,6 @@ use crate::ir::{
     BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, PlaceKind, PointerType, Stmt, StmtKind, Storage, Type,
     UnaryOp, can_reach_end,
 };
-
-/// What a vector is made of: the variables that hold the pointer to its elements, and how many they are.
-#[derive(Clone)]
-pub(super) struct Vector {
-    data: Place,
-    size: Place,
-}
-
-/// The memory of a vector that is freed at the end of a scope.
-pub(super) struct Owned {
-    data: Place,
-    /// How many loops and switches were open where it was declared.
-    loops: usize,
-}
 
 /// What a member of a vector gives.
 #[derive(Clone, Copy)]

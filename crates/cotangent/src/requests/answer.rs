@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::find::{Direction, Request, Side};
 use crate::diagnostic::{Diagnostic, REQUEST_RESULT};
 use crate::direct::{Edit, apply};
-use crate::emit::{self, Behind, Sharing};
+use crate::emit::{self, Behind, SharedWith};
 use crate::ir::{Module, Name, Provided, Space};
 use crate::source::Span;
 
@@ -32,7 +32,7 @@ pub fn answered(
     let results = results(&answers, provided)?;
     let (requests, mut modules): (Vec<Request>, Vec<Module>) =
         answers.into_iter().map(|answer| (answer.request, answer.derivative)).unzip();
-    let behind = emit::emit_behind(&mut modules, provided, Sharing::None);
+    let behind = emit::emit_behind(&mut modules, provided, SharedWith::Nobody);
     let spans: Vec<Span> = requests.iter().map(|request| request.span).collect();
     let clashes = behind.problems(&spans);
     if !clashes.is_empty() {
@@ -45,7 +45,7 @@ pub fn answered(
         let number = index + 1;
         let holder = without_attributes(text, request.holder as usize);
         before.entry(holder).or_default().push_str(&declaration(request, number, &results[index]));
-        let source = emit::emit_behind(&mut [module.clone()], provided, Sharing::None).text;
+        let source = emit::emit_behind(&mut [module.clone()], provided, SharedWith::Nobody).text;
         members.push_str(&definition(request, number, &results[index], module, &source));
         let (start, end) = (request.span.start as usize, request.span.end as usize);
         let lines = "\n".repeat(text.get(start..end).unwrap_or("").matches('\n').count());

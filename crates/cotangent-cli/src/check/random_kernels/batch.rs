@@ -24,6 +24,7 @@ use super::super::random::Random;
 use super::super::values;
 use super::super::{entry_of, gradients};
 use super::tree::Kernel;
+use crate::arguments::Target;
 
 /// What became of a kernel.
 #[derive(Debug, Clone)]
@@ -221,7 +222,7 @@ fn build(
     let build = |precision: &Precision| Program::build(tools, &texts, &flags, *precision, folder);
     let mut programs = precisions.iter().map(build).collect::<Result<Vec<Program>>>()?;
     if builds == Builds::Nvcc {
-        programs.push(by_nvcc::build(&texts, &[], folder, by_nvcc::Target::Cpu)?);
+        programs.push(by_nvcc::build(&texts, &[], folder, Target::Cpu)?);
     }
     Ok(programs.into_iter().map(|program| program.within(LONGEST)).collect())
 }

@@ -122,7 +122,7 @@ impl Printer<'_> {
                 None => self.missing(*id),
             },
             PlaceKind::Element(pointer, index) => {
-                if is_int_zero(index) {
+                if index.is_int_zero() {
                     self.push("*");
                     self.expr(pointer);
                 } else {
@@ -132,7 +132,7 @@ impl Printer<'_> {
             }
             PlaceKind::Field(base, position) => {
                 if let PlaceKind::Element(pointer, index) = &base.kind
-                    && is_int_zero(index)
+                    && index.is_int_zero()
                 {
                     self.base_expr(pointer);
                     self.push("->");
@@ -164,7 +164,7 @@ impl Printer<'_> {
 
     /// A place before `[` or `.`: prefix operators bind less.
     fn base_place(&mut self, base: &Place) {
-        let is_deref = matches!(&base.kind, PlaceKind::Element(_, index) if is_int_zero(index));
+        let is_deref = matches!(&base.kind, PlaceKind::Element(_, index) if index.is_int_zero());
         if is_deref {
             self.push("(");
             self.place(base);
@@ -294,10 +294,6 @@ fn builtin_text(builtin: Builtin) -> String {
         Builtin::DynamicSharedBytes => return "dynamicSharedBytes".to_owned(),
     };
     format!("{name}.{}", word(AXES, axis))
-}
-
-fn is_int_zero(index: &Expr) -> bool {
-    index.is_zero() && index.ty == Type::INT
 }
 
 fn field_name<'m>(module: &'m Module, ty: &Type, position: u32) -> Option<&'m str> {

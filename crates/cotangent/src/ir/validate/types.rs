@@ -13,7 +13,7 @@ impl Checker<'_> {
             self.require(names::is_identifier(&field.name), &format!("the field `{}` is no identifier", field.name));
             self.require(seen.insert(&field.name), &format!("two fields have the name `{}`", field.name));
             self.object_type(&field.ty);
-            if let Type::Record(contained) = element_type(&field.ty) {
+            if let Type::Record(contained) = field.ty.innermost_element() {
                 let message = format!("the field `{}` contains a record that is not before this one", field.name);
                 self.require(*contained < id, &message);
             }
@@ -85,13 +85,4 @@ impl Checker<'_> {
             self.report(format!("{what} has type `{found}`, not `{expected}`"));
         }
     }
-}
-
-/// What an array of any dimension consists of.
-fn element_type(ty: &Type) -> &Type {
-    let mut element = ty;
-    while let Type::Array(inner, _) = element {
-        element = inner;
-    }
-    element
 }
