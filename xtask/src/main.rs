@@ -100,9 +100,9 @@ fn main() -> ExitCode {
         Task::Validate { filter, own: true, .. } => validate::validate_own(filter.as_deref()),
         Task::Validate { filter, full, .. } => validate::validate(filter.as_deref(), full),
         Task::Nvcc { filter } => validate::execute(filter.as_deref()),
-        Task::Bless { filter } => ["fixtures", "grad"]
+        Task::Bless { filter } => [("cotangent", "texts"), ("cotangent-cli", "fixtures"), ("cotangent-cli", "grad")]
             .into_iter()
-            .try_for_each(|test| write_with_test("cotangent-cli", test, filter.as_deref())),
+            .try_for_each(|(package, test)| write_with_test(package, test, filter.as_deref())),
         Task::Mutate => mutate(),
         Task::Random { count, seed, wrong } => random("__random", count, seed, wrong.as_deref()),
         Task::Programs { count, seed, wrong } => random("__programs", count, seed, wrong.as_deref()),
