@@ -19,6 +19,8 @@ mod shadow;
 mod signatures;
 mod simplify;
 mod taken_name;
+#[cfg(test)]
+mod texts;
 mod variables;
 
 pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};
