@@ -45,9 +45,9 @@ enum Task {
         /// Only fixtures whose name contains this.
         filter: Option<String>,
     },
-    /// Run the fixture tests and write what they print into the committed files.
+    /// Run the tests of fixtures and texts, and write what they print into the committed files.
     Bless {
-        /// Bless only fixtures whose name contains this.
+        /// Bless only those whose name contains this.
         filter: Option<String>,
     },
     /// Damage dumps of Clang, texts of the IR and programs in ten thousand ways each: nothing may panic, hang or take
@@ -100,9 +100,7 @@ fn main() -> ExitCode {
         Task::Validate { filter, own: true, .. } => validate::validate_own(filter.as_deref()),
         Task::Validate { filter, full, .. } => validate::validate(filter.as_deref(), full),
         Task::Nvcc { filter } => validate::execute(filter.as_deref()),
-        Task::Bless { filter } => ["fixtures", "grad"]
-            .into_iter()
-            .try_for_each(|test| write_with_test("cotangent-cli", test, filter.as_deref())),
+        Task::Bless { filter } => bless(filter.as_deref()),
         Task::Mutate => mutate(),
         Task::Random { count, seed, wrong } => random("__random", count, seed, wrong.as_deref()),
         Task::Programs { count, seed, wrong } => random("__programs", count, seed, wrong.as_deref()),
@@ -120,13 +118,26 @@ fn main() -> ExitCode {
     }
 }
 
-/// The tests that compare with committed files write them instead when they find this variable.
+/// Texts of passes that are not public are written by the compiler's own tests, a folder a test; the others are a test each.
+fn bless(filter: Option<&str>) -> Result<()> {
+    write("cotangent", &["--lib"], &["transform::texts"], filter)?;
+    let tests = [("cotangent", "texts"), ("cotangent-cli", "fixtures"), ("cotangent-cli", "grad")];
+    tests.into_iter().try_for_each(|(package, test)| write_with_test(package, test, filter))
+}
+
 fn write_with_test(package: &str, test: &str, filter: Option<&str>) -> Result<()> {
+    write(package, &["--test", test], filter.as_slice(), filter)
+}
+
+/// The tests that compare with committed files write them instead when they find this variable: those whose name contains
+/// the other one.
+fn write(package: &str, target: &[&str], tests: &[&str], filter: Option<&str>) -> Result<()> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(workspace::root()).env("COTANGENT_BLESS", "1");
-    command.args(["test", "--package", package, "--test", test, "--"]).args(filter);
+    command.env("COTANGENT_BLESS_ONLY", filter.unwrap_or_default());
+    command.args(["test", "--package", package]).args(target).arg("--").args(tests);
     let status = command.status()?;
-    ensure!(status.success(), "the test `{test}` failed while writing; see above");
+    ensure!(status.success(), "the test `{}` failed while writing; see above", target.concat());
     Ok(())
 }
 

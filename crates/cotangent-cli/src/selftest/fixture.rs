@@ -1,6 +1,8 @@
 //! The lines of a fixture that say what is differentiated and how it is called. The tests of the fixtures read this file
 //! too.
 
+use super::spelling;
+
 /// What a fixture asks for.
 #[derive(Debug, Default)]
 pub(crate) struct Directives {
@@ -23,16 +25,18 @@ pub(crate) struct Directives {
     pub(crate) forward_only: Option<String>,
 }
 
-/// The lines that a fixture begins with, as keys and values.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let comments = text.lines().take_while(|line| line.starts_with("//"));
-    comments.filter_map(|line| line.trim_start_matches('/').trim().split_once(": "))
+/// The keys of directives. What is expected of a gradient's text is for the tests of the fixtures.
+const KEYS: [&str; 8] = ["grad", "run", "split", "rollback", "record-slots", "wide-adjoints", "forward only", "expect"];
+
+/// The lines of a fixture that are directives, as keys and values; a misspelt one is an error.
+pub(crate) fn lines(text: &str) -> Result<Vec<(&str, &str)>, String> {
+    spelling::directives(text, &KEYS)
 }
 
 /// Reads the directives; a fixture that does not say what is differentiated is an error.
 pub(crate) fn parse(text: &str) -> Result<Directives, String> {
     let mut directives = Directives::default();
-    for (key, value) in lines(text) {
+    for (key, value) in lines(text)? {
         match key {
             "grad" => {
                 let (function, wrt) = value.split_once(" wrt ").ok_or("a line `// grad: NAME wrt \"a, b\"`")?;
@@ -46,7 +50,8 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
             "record-slots" => {
                 directives.record_slots = Some(value.parse().map_err(|_| format!("record-slots: {value}"))?)
             }
-            "wide-adjoints" => directives.wide_adjoints = value == "yes",
+            "wide-adjoints" if value == "yes" => directives.wide_adjoints = true,
+            "wide-adjoints" => return Err(format!("`wide-adjoints: {value}` is not `wide-adjoints: yes`")),
             "rollback" => directives.rolled_back = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "forward only" => directives.forward_only = Some(value.to_owned()),
             _ => {}

@@ -6,6 +6,7 @@ mod machine;
 mod one;
 mod programs;
 mod report;
+mod spelling;
 mod verdict;
 
 pub(crate) use self::one::{NAME, one};

@@ -36,7 +36,8 @@ impl Program {
     /// and `run` for a whole program.
     pub(crate) fn words(&self, file: &Path) -> Result<Vec<String>, String> {
         let file = file.display().to_string();
-        if fixture::lines(&self.text).all(|(key, _)| key != "grad") {
+        let mut comments = self.text.lines().take_while(|line| line.starts_with("//"));
+        if comments.all(|line| !line.starts_with("// grad: ")) {
             return Ok(vec!["run".to_owned(), file]);
         }
         let directives = fixture::parse(&self.text)?;

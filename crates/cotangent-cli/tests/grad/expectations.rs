@@ -13,7 +13,8 @@ pub(crate) enum Expectation {
 
 /// The `expect:` lines.
 pub(crate) fn parse(text: &str) -> Result<Vec<Expectation>, String> {
-    directives::lines(text).filter(|(key, _)| *key == "expect").map(|(_, value)| parse_expectation(value)).collect()
+    let lines = directives::lines(text)?.into_iter();
+    lines.filter(|(key, _)| *key == "expect").map(|(_, value)| parse_expectation(value)).collect()
 }
 
 fn parse_expectation(text: &str) -> Result<Expectation, String> {

@@ -10,6 +10,8 @@ mod directives;
 mod expectations;
 #[path = "../fixtures/snapshot.rs"]
 mod snapshot;
+#[path = "../../src/selftest/spelling.rs"]
+mod spelling;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = Vec::new();
     trials.push(Trial::test("every_derivative_is_claimed", move || every_derivative_is_claimed(&derivatives)));
     trials.push(Trial::test("a_gradient_without_its_atomics_fails", a_gradient_without_its_atomics_fails));
+    trials.push(Trial::test("a_misspelt_directive_is_an_error", a_misspelt_directive_is_an_error));
     let time_loop = root.join("host_time_loop.cu");
     trials.push(Trial::test("copies_of_a_time_loop_in_the_hosts_memory", move || copies_on_the_host(&time_loop)));
     for path in sources {
@@ -115,6 +118,28 @@ fn check(path: &Path) -> Result<(), Failed> {
         }
     }
     prove(path, &directives, &["--nvcc"], &[])
+}
+
+fn a_misspelt_directive_is_an_error() -> Result<(), Failed> {
+    let keys = ["run", "no direct"];
+    let right = "// A sentence: with a colon.\n// run: k(1)\n// its end, and more of it: too\n// no direct: why\n";
+    if spelling::directives(right, &keys)? != [("run", "k(1)"), ("no direct", "why")] {
+        return Err("directives and sentences are not told apart".into());
+    }
+    for wrong in ["ran: k(1)", "Run: k(1)", "run:k(1)", "run : k(1)", "no directs: why", "no_direct: why"] {
+        match spelling::directives(&format!("// {wrong}\n"), &keys) {
+            Err(message) if message.contains("known: `run: `, `no direct: `") => {}
+            other => return Err(format!("`{wrong}` gives {other:?}").into()),
+        }
+    }
+    let right = "// grad: k wrt \"x\"\n// run: k<<<1, 1>>>(in<float>(1))\n// expect: no atomic\n";
+    directives::parse(right)?;
+    for wrong in ["grads: k wrt \"x\"", "expects: no atomic", "roll back: x", "wide-adjoints: no"] {
+        if directives::parse(&format!("{right}// {wrong}\n")).is_ok() {
+            return Err(format!("`{wrong}` is accepted").into());
+        }
+    }
+    Ok(())
 }
 
 /// The fixture's own text with its gradient after it, as programs have it that include the header which is printed.

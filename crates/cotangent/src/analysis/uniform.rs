@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, Node};
 use crate::ir::{
-    Axis, BinaryOp, Builtin, CollectiveOp, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Space, StmtKind,
+    Axis, BinaryOp, Builtin, CollectiveOp, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind,
+    Space, Stmt, StmtKind, Type,
 };
 
 /// What is known about the variables of a function.
@@ -17,8 +18,8 @@ pub struct Uniform<'a> {
     values: HashMap<LocalId, Vec<&'a Expr>>,
     /// Variables that are given something else later, or perhaps.
     changed: HashSet<LocalId>,
-    /// Whether the function asks for the first coordinate of its thread alone. Then the rows of a block would all do the
-    /// same, and it has one.
+    /// Whether the function, and what it calls, asks for the first coordinate of its thread alone. Then the rows of a block
+    /// would all do the same, and it has one.
     is_in_a_row: bool,
     /// Variables that hold what all threads of a warp voted for.
     voted: HashSet<LocalId>,
@@ -27,7 +28,11 @@ pub struct Uniform<'a> {
 /// How many threads a warp has.
 const WARP: i128 = 32;
 
+/// A whole number of so many bits, with a sign or without, can be that of any thread of a block.
+const THREAD_BITS: u32 = 16;
+
 impl<'a> Uniform<'a> {
+    /// What is known without a look at the functions that are called: these may ask for whatever they like.
     pub fn new(function: &'a Function) -> Self {
         let mut values: HashMap<LocalId, Vec<&Expr>> = HashMap::new();
         walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
@@ -56,11 +61,21 @@ impl<'a> Uniform<'a> {
         let changed = walk::assigned_locals(&function.body);
         let is_kernel = function.space == Space::Kernel;
         let params = function.params.iter().copied().filter(|_| is_kernel).collect();
-        let mut is_in_a_row = true;
-        walk::each_expr(&function.body, &mut |expr| {
-            is_in_a_row &= !matches!(expr.kind, ExprKind::Builtin(Builtin::ThreadIdx(Axis::Y | Axis::Z)));
-        });
+        let is_in_a_row = !asks_for_rows(&function.body) && callees(&function.body).is_empty();
         Self { params, values, changed, is_in_a_row, voted: voted(function) }
+    }
+
+    /// The same, with a look at them.
+    pub fn in_module(module: &Module, function: &'a Function) -> Self {
+        let mut is_in_a_row = !asks_for_rows(&function.body);
+        let mut open = callees(&function.body);
+        let mut seen: HashSet<FunctionId> = open.iter().copied().collect();
+        while let Some(callee) = open.pop() {
+            let body = &module.functions[callee].body;
+            is_in_a_row &= !asks_for_rows(body);
+            open.extend(callees(body).into_iter().filter(|callee| seen.insert(*callee)));
+        }
+        Self { is_in_a_row, ..Self::new(function) }
     }
 
     /// Whether an expression has the same value in all threads of a block that evaluate it, in the same iterations of the
@@ -158,11 +173,14 @@ impl<'a> Uniform<'a> {
         }
     }
 
-    /// Whether a value is the number of the thread in its block.
+    /// Whether a value is the number of the thread in its block, as a whole number that has room for it: a division of
+    /// floats cuts nothing, and what became negative is cut elsewhere.
     fn is_thread(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Builtin(Builtin::ThreadIdx(Axis::X)) => self.is_in_a_row,
-            ExprKind::Cast(operand) => self.is_thread(operand),
+            ExprKind::Cast(operand) => {
+                matches!(expr.ty, Type::Int(kind) if kind.bits() >= THREAD_BITS) && self.is_thread(operand)
+            }
             ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
                 let value = self.values.get(local).filter(|values| values.len() == 1 && !self.changed.contains(local));
                 value.is_some_and(|values| self.is_thread(values[0]))
@@ -190,11 +208,31 @@ impl<'a> Uniform<'a> {
     }
 }
 
+/// Whether a body asks for the second or third coordinate of its thread.
+fn asks_for_rows(body: &[Stmt]) -> bool {
+    let mut is_found = false;
+    walk::each_expr(body, &mut |expr| {
+        is_found |= matches!(expr.kind, ExprKind::Builtin(Builtin::ThreadIdx(Axis::Y | Axis::Z)));
+    });
+    is_found
+}
+
+/// The functions that a body calls.
+fn callees(body: &[Stmt]) -> Vec<FunctionId> {
+    let mut found = Vec::new();
+    walk::each_stmt(body, &mut |stmt| {
+        if let StmtKind::Call { function, .. } = stmt.kind {
+            found.push(function);
+        }
+    });
+    found
+}
+
 /// The value of a whole number, whatever its type.
 fn constant(expr: &Expr) -> Option<i128> {
     match &expr.kind {
         ExprKind::Int(value) => Some(*value),
-        ExprKind::Cast(operand) => constant(operand),
+        ExprKind::Cast(operand) if matches!(expr.ty, Type::Int(_)) => constant(operand),
         _ => None,
     }
 }

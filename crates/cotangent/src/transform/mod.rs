@@ -19,6 +19,8 @@ mod shadow;
 mod signatures;
 mod simplify;
 mod taken_name;
+#[cfg(test)]
+mod texts;
 mod trust;
 mod variables;
 

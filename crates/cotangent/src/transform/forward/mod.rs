@@ -27,7 +27,7 @@ use self::helpers::call_helpers;
 use super::differentiable::{carries_float, differentiable_parameters};
 use super::launch::{add_plain_launcher, needs_twice_the_memory};
 use super::locals::zero;
-use super::normalize::results_of_runtime;
+use super::normalize::{gather_dynamic, results_of_runtime};
 use super::references::fit_references;
 use super::simplify::drop_idle_pointers;
 use super::taken_name::taken_name;
@@ -46,7 +46,11 @@ use crate::source::Span;
 pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
     let lifted = lift(module, request)?;
     let mut normal = lifted.module.clone();
-    normal.functions.iter_mut().for_each(|function| results_of_runtime(&lifted.module, function));
+    for function in normal.functions.iter_mut() {
+        results_of_runtime(&lifted.module, function);
+        // A tangent that is stored by one name and read by another would be lost.
+        gather_dynamic(function);
+    }
     let module = &normal;
     let mut ctx = Ctx {
         // What is printed states no rules.

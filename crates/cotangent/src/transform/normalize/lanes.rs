@@ -18,7 +18,7 @@ const ALL: i128 = 0xffff_ffff;
 /// Changes the masks of a kernel where threads may wait elsewhere. Calls have been inlined and jumps removed.
 pub(in crate::transform) fn masks_of_those_present(module: &Module, function: &mut Function) {
     let known = function.clone();
-    let uniform = Uniform::new(&known);
+    let uniform = Uniform::in_module(module, &known);
     if function.space != Space::Kernel || !is_needed(&uniform, &known.body, &mut false) {
         return;
     }

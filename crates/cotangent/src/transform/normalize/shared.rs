@@ -4,11 +4,15 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use super::super::locals::rename;
-use crate::ir::walk::{self, PartMut};
-use crate::ir::{Block, Function, LocalId, Stmt, StmtKind, Storage};
+use super::super::locals::{declare, rename};
+use crate::ir::walk::{self, NodeMut, PartMut};
+use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 
-/// Moves the declarations of shared memory to the beginning. All `extern` arrays of one type are one.
+/// What every type may need that lies in dynamic shared memory.
+const DYNAMIC_ALIGNMENT: u32 = 16;
+
+/// Moves the declarations of shared memory to the beginning. All `extern` arrays are one memory: those of one type are one
+/// variable, and those of other types are pointers to it.
 pub(in crate::transform) fn gather_shared(function: &mut Function) {
     let mut declarations = Block::new();
     let mut body = std::mem::take(&mut function.body);
@@ -23,7 +27,64 @@ pub(in crate::transform) fn gather_shared(function: &mut Function) {
         }
     }
     rename(&mut body, &map);
-    function.body = [kept, body].concat();
+    let views = views(function, &mut kept, &mut body);
+    function.body = [kept, views, body].concat();
+}
+
+/// The same for a function that has several names for dynamic shared memory; others stay as they are.
+pub(in crate::transform) fn gather_dynamic(function: &mut Function) {
+    let mut names = 0;
+    walk::each_stmt(&function.body, &mut |stmt| {
+        let local = walk::declared_local(stmt);
+        names += usize::from(local.is_some_and(|local| function.locals[local].storage == Storage::DynamicShared));
+    });
+    if names > 1 {
+        gather_shared(function);
+    }
+}
+
+/// Makes every dynamic array but the first a pointer to the first. As variables of their own they would look like
+/// memory of their own, and what is stored by one name and read by another would be lost.
+fn views(function: &mut Function, kept: &mut Block, body: &mut Block) -> Block {
+    let is_dynamic = |local: &LocalId| function.locals[*local].storage == Storage::DynamicShared;
+    let dynamic: Vec<LocalId> = kept.iter().filter_map(walk::declared_local).filter(is_dynamic).collect();
+    let Some((first, others)) = dynamic.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Block::new();
+    };
+    kept.retain(|stmt| walk::declared_local(stmt).is_none_or(|local| !others.contains(&local)));
+    let whole = Place::local(*first, function.locals[*first].ty.clone());
+    // The others may need more than the first one's type does.
+    let memory = &mut function.locals[*first];
+    memory.align = Some(memory.align.map_or(DYNAMIC_ALIGNMENT, |align| align.max(DYNAMIC_ALIGNMENT)));
+    let mut out = Block::new();
+    for other in others {
+        let variable = &mut function.locals[*other];
+        let Type::Array(element, _) = variable.ty.clone() else { continue };
+        variable.storage = Storage::Private;
+        variable.align = None;
+        variable.ty = Type::pointer(*element);
+        let pointer = Place::local(*other, variable.ty.clone());
+        let begin = whole.clone().index(Expr::int(0));
+        let ty = Type::pointer(begin.ty.clone());
+        let begin = Expr::cast(Expr::new(ExprKind::AddressOf(begin), ty), pointer.ty.clone());
+        out.push(declare(*other, Some(begin)));
+        point_to(body, &pointer);
+    }
+    out
+}
+
+/// Replaces an array by a pointer to its first element. An array of no length has no other use than its elements.
+fn point_to(body: &mut Block, pointer: &Place) {
+    let is_array = |place: &Place| place.kind == pointer.kind && matches!(place.ty, Type::Array(..));
+    let _ = walk::visit_block_mut(body, &mut |node| {
+        if let NodeMut::Place(place) = node
+            && let PlaceKind::Index(base, index) = &place.kind
+            && is_array(base)
+        {
+            place.kind = PlaceKind::Element(Box::new(Expr::load(pointer.clone())), index.clone());
+        }
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 /// Whether two declarations are of the same memory: the same one twice, or dynamic memory under one type.
