@@ -122,6 +122,11 @@ fn architecture() {
 }
 
 #[test]
+fn second_order() {
+    check("docs/second-order.md");
+}
+
+#[test]
 fn a_block_that_is_not_run_needs_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let page = "```sh\nmake\n```\n<!-- not run: there is no makefile -->\n```sh\nmake\n```\n\
