@@ -117,8 +117,18 @@ fn check(path: &str) {
 }
 
 #[test]
+fn readme() {
+    check("README.md");
+}
+
+#[test]
 fn architecture() {
     check("ARCHITECTURE.md");
+}
+
+#[test]
+fn examples() {
+    check("docs/examples.md");
 }
 
 #[test]
