@@ -60,7 +60,7 @@ inline void check_pending() {
     COTANGENT_FAIL("launch of " + kernel_name(function) + " or after it: " + described(error));
   } else {
     COTANGENT_FAIL("an earlier call of CUDA has failed, before the derivative: " + described(error) +
-                   ". Look at cudaGetLastError() behind your own launches");
+                   ". Look at cudaGetLastError() after your own launches");
   }
 }
 

@@ -46,7 +46,7 @@ pub(crate) enum Task {
     ///
     /// Parameters that are not named are constant.
     Grad(Grad),
-    /// Prove the derivatives of a kernel, a device function or a host function on the CPU
+    /// Check the derivatives of a kernel, a device function or a host function on the CPU
     ///
     /// The function's own text is run at points around random inputs, and forward mode is compared with the
     /// differences, in a build where float is double. Reverse mode is compared with forward mode, and both with runs
@@ -141,7 +141,7 @@ pub(crate) struct Grad {
     pub(crate) mode: Mode,
 
     /// Write to this file instead of standard output. A header (.cuh, .h, .hpp, .hh, .inl) gets the derivatives only,
-    /// to be included behind the function; any other file, and standard output, all that they need too
+    /// to be included after the function; any other file, and standard output, all that they need too
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -362,7 +362,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) printed: bool,
 
-    /// Run what nvcc makes of the program: its PTX, executed on the CPU behind a CUDA runtime of Cotangent's
+    /// Run what nvcc makes of the program: its PTX, executed on the CPU with a CUDA runtime of Cotangent's
     #[arg(long, conflicts_with_all = ["printed", "cuda_path"])]
     pub(crate) nvcc: bool,
 

@@ -39,7 +39,7 @@ pub(crate) fn with_advice(message: String) -> String {
     let Some((name, owner)) = found else { return message };
     format!(
         "{}\nhelp: `{name}` belongs to {owner}, and Cotangent brings only the headers of the CUDA runtime; \
-         name a toolkit of CUDA 12 or older, --cuda-path DIR, or the folder of the header behind --: -- -I DIR\n",
+         name a toolkit of CUDA 12 or older, --cuda-path DIR, or the folder of the header after --: -- -I DIR\n",
         message.trim_end()
     )
 }

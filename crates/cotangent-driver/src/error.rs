@@ -41,13 +41,13 @@ pub enum DriverError {
     NoCacheFolder,
 
     #[error(
-        "the output {path} is {}, which this command reads\n  Nothing was written. Name another file behind -o.",
+        "the output {path} is {}, which this command reads\n  Nothing was written. Name another file after -o.",
         if path == input { "the input".to_owned() } else { format!("the input {}", input.display()) }
     )]
     OutputIsInput { path: PathBuf, input: PathBuf },
 
     #[error(
-        "the output {path} is a file that the input includes\n  Nothing was written. Name another file behind -o; if it is an earlier derivative, leave its #include to a file that this one does not include."
+        "the output {path} is a file that the input includes\n  Nothing was written. Name another file after -o; if it is an earlier derivative, leave its #include to a file that this one does not include."
     )]
     OutputIsIncluded { path: PathBuf },
 

@@ -23,7 +23,7 @@ pub fn page() -> String {
          ```\n\n\
          This page says what becomes of each. It is printed by `cargo xtask docs` from the table that the command \
          uses (`crates/cotangent-driver/src/flags/table.rs`); change it there.\n\n\
-         A flag with a value takes it as the next word or behind `=`; those marked `-X…` also directly behind the \
+         A flag with a value takes it as the next word or after `=`; those marked `-X…` also directly after the \
          name. Lists are separated by commas. Objects and libraries (`.o`, `.a`, `.so`) may stand among the flags \
          and are linked. Any other word is an error, and an unknown flag is refused with the nearest known one.\n",
     );

@@ -93,7 +93,7 @@ pub enum FlagError {
     #[error("the compiler flag `{flag}` is not supported\n  {way_out}")]
     Refused { flag: String, way_out: &'static str },
     #[error(
-        "unknown compiler flag `{flag}`{}\n  The flags that Cotangent takes are those of nvcc; one for the host compiler goes behind -Xcompiler.",
+        "unknown compiler flag `{flag}`{}\n  The flags that Cotangent takes are those of nvcc; one for the host compiler goes after -Xcompiler.",
         nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
     )]
     Unknown { flag: String, nearest: Option<&'static str> },
@@ -102,7 +102,7 @@ pub enum FlagError {
     #[error("the compiler flag `{flag}` cannot be `{value}`\n  Expected: {expected}.")]
     BadValue { flag: String, value: String, expected: &'static str },
     #[error(
-        "`{word}` among the compiler flags is not a flag\n  Cotangent takes one source file, before `--`. Words for the program go behind --args."
+        "`{word}` among the compiler flags is not a flag\n  Cotangent takes one source file, before `--`. Words for the program go after --args."
     )]
     NotAFlag { word: String },
 }

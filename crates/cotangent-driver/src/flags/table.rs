@@ -179,7 +179,7 @@ pub(super) const FLAGS: &[Flag] = &[
     pass(Linking, Attached, &["-L", "--library-path"], "Searched for libraries."),
     ignore(Value, &["-ccbin", "--compiler-bindir"], "Clang 19 compiles for the CPU."),
     ignore(Nothing, &["-allow-unsupported-compiler", "--allow-unsupported-compiler"], "Clang 19 compiles for the CPU."),
-    ignore(Nothing, &["-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", "-forward-unknown-to-host-linker", "--forward-unknown-to-host-linker", "-forward-unknown-opts", "--forward-unknown-opts"], "Host flags of GCC and Clang are taken as they are, see below; others go behind -Xcompiler."),
+    ignore(Nothing, &["-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", "-forward-unknown-to-host-linker", "--forward-unknown-to-host-linker", "-forward-unknown-opts", "--forward-unknown-opts"], "Host flags of GCC and Clang are taken as they are, see below; others go after -Xcompiler."),
     ignore(Value, &["-cudart", "--cudart", "-cudadevrt", "--cudadevrt"], "Cotangent brings its own runtime."),
     ignore(Value, &["-arbin", "--archiver-binary", "-Xarchive", "--archive-options", "-ldir", "--libdevice-directory", "-target-dir", "--target-directory"], HOW_NVCC_WORKS),
     ignore(Value, &["-hls", "--host-linker-script"], HOW_NVCC_WORKS),
