@@ -356,10 +356,12 @@ impl Expr {
 
     /// A binary operator; the type follows from the operator and the left operand.
     pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
-        let ty = match op {
-            _ if op.is_comparison() => Type::Bool,
-            BinaryOp::Distance => Type::LONG,
-            _ => left.ty.clone(),
+        let ty = if op.is_comparison() {
+            Type::Bool
+        } else if op == BinaryOp::Distance {
+            Type::LONG
+        } else {
+            left.ty.clone()
         };
         Expr::new(ExprKind::Binary(op, Box::new(left), Box::new(right)), ty)
     }
