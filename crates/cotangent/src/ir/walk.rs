@@ -82,6 +82,20 @@ pub fn each_expr<'a>(block: &'a [Stmt], f: &mut impl FnMut(&'a Expr)) {
     });
 }
 
+/// Whether an expression loads a place of some sort.
+pub fn loads_any<'a>(expr: &'a Expr, is_meant: &mut impl FnMut(&'a Place) -> bool) -> bool {
+    visit_expr(expr, &mut |node| stop_if(node.as_load().is_some_and(&mut *is_meant))).is_break()
+}
+
+/// Whether a block loads a place of some sort.
+pub fn block_loads_any<'a>(block: &'a [Stmt], is_meant: &mut impl FnMut(&'a Place) -> bool) -> bool {
+    visit_block(block, &mut |node| stop_if(node.as_load().is_some_and(&mut *is_meant))).is_break()
+}
+
+fn stop_if(is_found: bool) -> ControlFlow<()> {
+    if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
 /// Calls `f` for every place of a block.
 pub fn each_place<'a>(block: &'a [Stmt], f: &mut impl FnMut(&'a Place)) {
     let _ = visit_block(block, &mut |node| {

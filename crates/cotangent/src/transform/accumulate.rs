@@ -7,9 +7,8 @@ use std::ops::ControlFlow;
 
 pub use crate::analysis::race::AdjointParam;
 
-use crate::analysis::locals::variable;
 use crate::analysis::race::{Addition, Sharing, additions};
-use crate::ir::walk::{self, PartMut, stmt_parts_mut};
+use crate::ir::walk::{self, PartMut, own_variable, stmt_parts_mut};
 use crate::ir::{
     AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Name, Place, PlaceKind, Scope,
     StmtKind, Storage,
@@ -27,7 +26,7 @@ pub fn accumulate_atomically(module: &mut Module, function: FunctionId) {
     let known = &module.functions[function];
     walk::each_stmt(&known.body, &mut |stmt| {
         if let StmtKind::Accumulate { place, .. } = &stmt.kind {
-            let is_own = variable(place).is_some_and(|local| known.locals[local].storage == Storage::Private);
+            let is_own = own_variable(place).is_some_and(|local| known.locals[local].storage == Storage::Private);
             additions.push(if is_own {
                 Addition::Plain
             } else {

@@ -76,21 +76,17 @@ pub(super) fn fit_references(module: &Module, function: &mut Function) {
 /// What printing and reading again would make of an expression: `&*p` is `p`, and a constant is of the type that it is
 /// converted to.
 fn shorten(expr: &mut Expr) {
-    match &expr.kind {
-        ExprKind::AddressOf(Place { kind: PlaceKind::Element(pointer, index), .. })
-            if index.is_zero() && pointer.ty.unrestricted() == expr.ty.unrestricted() && !expr.ty.is_reference() =>
-        {
-            *expr = (**pointer).clone();
-        }
-        ExprKind::Cast(operand) => {
-            if let (ExprKind::Int(value), Type::Float(_)) = (&operand.kind, &expr.ty)
-                && value.abs() < 1 << 24
-            {
-                // Exact in every floating type but half.
-                expr.kind = ExprKind::Float(Real(*value as f64));
-            }
-        }
-        _ => {}
+    if let Some(Place { kind: PlaceKind::Element(pointer, index), .. }) = expr.as_address()
+        && index.is_zero()
+        && pointer.ty.unrestricted() == expr.ty.unrestricted()
+        && !expr.ty.is_reference()
+    {
+        *expr = (**pointer).clone();
+    } else if let (Some(value), Type::Float(_)) = (expr.as_cast().and_then(Expr::as_int), &expr.ty)
+        && value.abs() < 1 << 24
+    {
+        // Exact in every floating type but half.
+        expr.kind = ExprKind::Float(Real(value as f64));
     }
 }
 

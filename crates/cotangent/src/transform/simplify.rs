@@ -53,15 +53,7 @@ pub(super) fn drop_idle_pointers(body: &mut Block, may_go: impl Fn(LocalId) -> b
 /// Replaces variables that hold what another holds, where neither is assigned again.
 fn drop_copies(function: &Function, body: &mut Block) {
     let mut given: BTreeSet<LocalId> = function.params.iter().copied().collect();
-    walk::each_stmt(body, &mut |stmt| match &stmt.kind {
-        StmtKind::Declare { local, init: Some(_) } => {
-            given.insert(*local);
-        }
-        StmtKind::For(head) => {
-            given.insert(head.counter);
-        }
-        _ => {}
-    });
+    walk::each_stmt(body, &mut |stmt| given.extend(stmt.begun_local()));
     let changed = walk::assigned_locals(body);
     let is_settled = |local: &LocalId| given.contains(local) && !changed.contains(local);
     let mut copies: HashMap<LocalId, LocalId> = HashMap::new();
@@ -148,10 +140,10 @@ fn root_of(place: &Place) -> Option<&Place> {
     match &place.kind {
         PlaceKind::Local(_) | PlaceKind::Global(_) => Some(place),
         PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => root_of(base),
-        PlaceKind::Element(pointer, _) => match &root(pointer).kind {
-            ExprKind::Load(place) | ExprKind::AddressOf(place) => root_of(place),
-            _ => None,
-        },
+        PlaceKind::Element(pointer, _) => {
+            let root = root(pointer);
+            root.as_load().or(root.as_address()).and_then(root_of)
+        }
     }
 }
 
@@ -183,15 +175,11 @@ fn merge_branches(block: &mut Block) {
 /// Whether a block only gives values to variables that an expression does not read, and the expression reads nothing else.
 fn keeps(block: &[Stmt], expr: &Expr) -> bool {
     let mut reads = BTreeSet::new();
-    let reads_variables = walk::visit_expr(expr, &mut |node| match node {
-        Node::Expr(Expr { kind: ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }), .. }) => {
-            reads.insert(*local);
-            ControlFlow::Continue(())
-        }
-        Node::Expr(Expr { kind: ExprKind::Load(_), .. }) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    })
-    .is_continue();
+    let reads_variables = !walk::loads_any(expr, &mut |place| {
+        let local = place.as_local();
+        reads.extend(local);
+        local.is_none()
+    });
     let gives_values = block.iter().all(|stmt| match &stmt.kind {
         StmtKind::Declare { .. } => true,
         StmtKind::Assign { place, .. } => own_variable(place).is_some_and(|local| !reads.contains(&local)),
@@ -422,11 +410,11 @@ fn settle_block(block: &mut Block) {
 /// The last statement about an adjoint need not set it to zero.
 fn drop_dead_clearing(block: &mut Block, declared: usize, local: LocalId) {
     while let Some(last) = (declared + 1..block.len()).rev().find(|other| mentions(&block[*other], local)) {
-        match &block[last].kind {
-            StmtKind::Assign { place, value } if own_variable(place) == Some(local) && is_zero(value) => {
+        match block[last].as_assign() {
+            Some((place, value)) if own_variable(place) == Some(local) && is_zero(value) => {
                 block.remove(last);
             }
-            _ => return,
+            Some(_) | None => return,
         }
     }
 }
@@ -441,11 +429,7 @@ fn is_zero_declaration(stmt: &Stmt, wanted: LocalId) -> bool {
 }
 
 fn is_zero(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Float(real) => real.0.to_bits() == 0,
-        ExprKind::Construct(operands) => operands.iter().all(is_zero),
-        _ => false,
-    }
+    expr.is_float_zero() || matches!(&expr.kind, ExprKind::Construct(operands) if operands.iter().all(is_zero))
 }
 
 fn mentions(stmt: &Stmt, local: LocalId) -> bool {

@@ -3,7 +3,7 @@
 use super::super::launch::{is_waited_for, shared_bytes};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
-use crate::ir::{Block, Expr, ExprKind, Launch, Place, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, Launch, Place, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 
 impl Pushforward<'_, '_> {
@@ -78,7 +78,7 @@ impl Pushforward<'_, '_> {
             }
             (RuntimeClass::Symbol, _) => self.copied_symbol(call, args, stmt),
             (RuntimeClass::Own, _) => {
-                if args.iter().any(|arg| self.activity.points_to_active(self.ctx.primal, typed(arg))) {
+                if args.iter().any(|arg| self.activity.points_to_active(self.ctx.primal, arg.uncast_pointer())) {
                     let message = format!("`{call}` is called for active values, and is a part of derivatives itself");
                     let help = "differentiate the kernels twice, and write the second host function by hand";
                     self.refuse(stmt.span, message, help);
@@ -141,7 +141,8 @@ impl Pushforward<'_, '_> {
 
     /// A pointer to the tangents of what a `void*` points to, if that is active.
     fn tangent_of_memory(&mut self, pointer: &Expr) -> Option<Expr> {
-        let typed = typed(pointer);
+        // What a `void*`, or a reference to a whole array, was made from.
+        let typed = pointer.uncast_pointer();
         if !self.activity.points_to_active(self.ctx.primal, typed) {
             return None;
         }
@@ -150,21 +151,10 @@ impl Pushforward<'_, '_> {
     }
 }
 
-/// What a `void*`, or a reference to a whole array, was made from.
-fn typed(pointer: &Expr) -> &Expr {
-    match &pointer.kind {
-        ExprKind::Cast(operand) if operand.ty.is_pointer() => typed(operand),
-        _ => pointer,
-    }
-}
-
 /// What sets tangents to zero.
 fn clear(to: Expr, sizes: &[&Expr], stream: Option<&Expr>) -> Stmt {
     let call = if sizes.len() == 1 { "cotangent::clear" } else { "cotangent::clear_rows" };
-    let to = match to.kind {
-        ExprKind::Cast(operand) if to.ty.pointee() == Some(&Type::Void) => *operand,
-        _ => to,
-    };
+    let to = if to.ty.pointee() == Some(&Type::Void) { to.as_cast().cloned().unwrap_or(to) } else { to };
     let args = [to].into_iter().chain(sizes.iter().copied().cloned()).chain(stream.cloned()).collect();
     Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
 }

@@ -41,22 +41,12 @@ pub(in crate::transform) fn address_taken(function: &Function) -> HashSet<LocalI
 
 /// The place that an expression is the address of, whatever it promises not to do through it.
 pub(in crate::transform) fn address(expr: &Expr) -> Option<&Place> {
-    match &expr.kind {
-        ExprKind::AddressOf(place) => Some(place),
-        ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == expr.ty.pointee() => {
-            address(operand)
-        }
-        _ => None,
-    }
+    expr.unqualified().as_address()
 }
 
 /// The same, whatever type the runtime takes it for: `void*`.
 fn address_of_any_type(expr: &Expr) -> Option<&Place> {
-    match &expr.kind {
-        ExprKind::AddressOf(place) => Some(place),
-        ExprKind::Cast(operand) if operand.ty.is_pointer() => address_of_any_type(operand),
-        _ => None,
-    }
+    expr.uncast_pointer().as_address()
 }
 
 fn place_operands(place: &Place, note: &mut impl FnMut(&Expr)) {

@@ -133,11 +133,7 @@ fn present(named: Expr, lanes: Option<LocalId>) -> Expr {
 }
 
 fn is_all(named: &Expr) -> bool {
-    match &named.kind {
-        ExprKind::Int(value) => *value == ALL || *value == -1,
-        ExprKind::Cast(operand) => is_all(operand),
-        _ => false,
-    }
+    named.uncast().as_int().is_some_and(|value| value == ALL || value == -1)
 }
 
 fn mask(lanes: Option<LocalId>) -> Expr {

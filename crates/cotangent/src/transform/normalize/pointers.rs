@@ -263,10 +263,10 @@ impl Known {
             ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
                 self.targets.get(local).map(|target| ExprKind::AddressOf(target.clone()))
             }
-            ExprKind::Cast(operand) => match &operand.kind {
-                ExprKind::AddressOf(place) if expr.ty.pointee() == Some(&place.ty) => Some(operand.kind.clone()),
-                _ => None,
-            },
+            ExprKind::Cast(operand) => {
+                let address = operand.as_address().filter(|place| expr.ty.pointee() == Some(&place.ty));
+                address.map(|_| operand.kind.clone())
+            }
             ExprKind::Binary(BinaryOp::Offset, base, offset) => {
                 own_address(base).and_then(|place| moved(place, offset)).map(ExprKind::AddressOf)
             }
@@ -296,10 +296,7 @@ impl Known {
 
 /// The place of the thread's own that an expression is the address of.
 fn own_address(pointer: &Expr) -> Option<&Place> {
-    match &pointer.kind {
-        ExprKind::AddressOf(place) if own_variable(place).is_some() => Some(place),
-        _ => None,
-    }
+    pointer.as_address().filter(|place| own_variable(place).is_some())
 }
 
 /// The element some places on.
@@ -357,9 +354,9 @@ fn indices(place: &Place) -> Vec<Expr> {
     match &place.kind {
         PlaceKind::Index(base, index) => {
             let mut found = indices(base);
-            let int = match index.kind {
-                ExprKind::Int(value) => Expr::new(ExprKind::Int(value), Type::INT),
-                _ => Expr::cast((**index).clone(), Type::INT),
+            let int = match index.as_int() {
+                Some(value) => Expr::new(ExprKind::Int(value), Type::INT),
+                None => Expr::cast((**index).clone(), Type::INT),
             };
             found.push(int);
             found

@@ -8,16 +8,13 @@ const MAX_LOCAL_RECORD: i128 = 64;
 
 /// The body without an `if (c) break;` at its end, and that.
 pub(super) fn split_exit(body: &[Stmt]) -> (&[Stmt], Option<&Stmt>) {
-    match body.split_last() {
-        Some((last, rest)) => match &last.kind {
-            StmtKind::If { then_block, .. }
-                if matches!(then_block.as_slice(), [Stmt { kind: StmtKind::Break, .. }]) =>
-            {
-                (rest, Some(last))
-            }
-            _ => (body, None),
-        },
-        None => (body, None),
+    if let Some((last, rest)) = body.split_last()
+        && let StmtKind::If { then_block, .. } = &last.kind
+        && matches!(then_block.as_slice(), [Stmt { kind: StmtKind::Break, .. }])
+    {
+        (rest, Some(last))
+    } else {
+        (body, None)
     }
 }
 
@@ -32,16 +29,9 @@ pub(super) fn with_body(stmt: &Stmt, body: Block) -> Stmt {
     stmt
 }
 
-pub(super) fn constant_int(expr: &Expr) -> Option<i128> {
-    match expr.kind {
-        ExprKind::Int(value) => Some(value),
-        _ => None,
-    }
-}
-
 /// How often a loop runs, if its header says so and it is not often.
 pub(super) fn constant_trips(head: &For) -> Option<u64> {
-    let (from, to, by) = (constant_int(&head.from)?, constant_int(&head.to)?, constant_int(&head.by)?);
+    let (from, to, by) = (head.from.as_int()?, head.to.as_int()?, head.by.as_int()?);
     let distance = match (head.step, head.test) {
         (BinaryOp::Add, BinaryOp::Less) => to - from,
         (BinaryOp::Add, BinaryOp::LessEqual) => to - from + 1,
@@ -55,12 +45,12 @@ pub(super) fn constant_trips(head: &For) -> Option<u64> {
 
 /// The number of an iteration, from its counter.
 pub(super) fn iteration_number(head: &For, counter: Expr) -> Expr {
-    let distance = match (head.step, constant_int(&head.from)) {
+    let distance = match (head.step, head.from.as_int()) {
         (BinaryOp::Subtract, _) => Expr::binary(BinaryOp::Subtract, head.from.clone(), counter),
         (_, Some(0)) => counter,
         _ => Expr::binary(BinaryOp::Subtract, counter, head.from.clone()),
     };
-    if constant_int(&head.by) == Some(1) {
+    if head.by.as_int() == Some(1) {
         return distance;
     }
     Expr::binary(BinaryOp::Divide, distance, head.by.clone())
@@ -70,9 +60,9 @@ pub(super) fn iteration_number(head: &For, counter: Expr) -> Expr {
 pub(super) fn keeps_bits(head: &For) -> bool {
     let is_halved = matches!(head.step, BinaryOp::Divide | BinaryOp::ShiftRight);
     match head.test {
-        BinaryOp::Greater => is_halved && constant_int(&head.to).is_some_and(|to| to >= 0),
-        BinaryOp::GreaterEqual => is_halved && constant_int(&head.to).is_some_and(|to| to > 0),
-        BinaryOp::Less | BinaryOp::LessEqual => !is_halved && constant_int(&head.from).is_some_and(|from| from > 0),
+        BinaryOp::Greater => is_halved && head.to.as_int().is_some_and(|to| to >= 0),
+        BinaryOp::GreaterEqual => is_halved && head.to.as_int().is_some_and(|to| to > 0),
+        BinaryOp::Less | BinaryOp::LessEqual => !is_halved && head.from.as_int().is_some_and(|from| from > 0),
         _ => false,
     }
 }
@@ -85,7 +75,7 @@ pub(super) fn counter_of(head: &For, number: Expr) -> Expr {
     let power = || shifted(BinaryOp::ShiftLeft, Expr::new(ExprKind::Int(1), ty.clone()));
     match head.step {
         BinaryOp::ShiftLeft | BinaryOp::ShiftRight => shifted(head.step, head.from.clone()),
-        BinaryOp::Multiply if constant_int(&head.from) == Some(1) => power(),
+        BinaryOp::Multiply if head.from.as_int() == Some(1) => power(),
         BinaryOp::Multiply | BinaryOp::Divide => Expr::binary(head.step, head.from.clone(), power()),
         _ => linear(head, Expr::cast(number, ty)),
     }
@@ -93,11 +83,11 @@ pub(super) fn counter_of(head: &For, number: Expr) -> Expr {
 
 /// `from + number * by`.
 pub(super) fn linear(head: &For, number: Expr) -> Expr {
-    let distance = match constant_int(&head.by) {
+    let distance = match head.by.as_int() {
         Some(1) => number,
         _ => Expr::binary(BinaryOp::Multiply, number, head.by.clone()),
     };
-    if head.step == BinaryOp::Add && constant_int(&head.from) == Some(0) {
+    if head.step == BinaryOp::Add && head.from.as_int() == Some(0) {
         return distance;
     }
     Expr::binary(head.step, head.from.clone(), distance)
@@ -106,7 +96,7 @@ pub(super) fn linear(head: &For, number: Expr) -> Expr {
 /// How often a counted loop runs.
 pub(super) fn trips(head: &For) -> Expr {
     let ty = head.from.ty.clone();
-    if constant_int(&head.from) == Some(0) && constant_int(&head.by) == Some(1) && head.test == BinaryOp::Less {
+    if head.from.as_int() == Some(0) && head.by.as_int() == Some(1) && head.test == BinaryOp::Less {
         // An unsigned counter from zero: others count by the header turned around.
         return head.to.clone();
     }
@@ -126,7 +116,7 @@ pub(super) fn trips(head: &For) -> Expr {
 /// The header that runs through the same values backwards: for steps of one of a signed counter.
 pub(super) fn turned(head: &For) -> Option<For> {
     let Type::Int(kind) = head.from.ty else { return None };
-    if constant_int(&head.by) != Some(1) || !kind.is_signed() {
+    if head.by.as_int() != Some(1) || !kind.is_signed() {
         return None;
     }
     let one = |op| Expr::binary(op, head.to.clone(), Expr::new(ExprKind::Int(1), head.from.ty.clone()));
@@ -137,7 +127,7 @@ pub(super) fn turned(head: &For) -> Option<For> {
         (BinaryOp::Subtract, BinaryOp::GreaterEqual) => (head.to.clone(), BinaryOp::LessEqual, BinaryOp::Add),
         _ => return None,
     };
-    let from = match (&from.kind, constant_int(&head.to)) {
+    let from = match (&from.kind, head.to.as_int()) {
         (ExprKind::Binary(BinaryOp::Subtract, ..), Some(to)) => Expr::new(ExprKind::Int(to - 1), head.from.ty.clone()),
         (ExprKind::Binary(BinaryOp::Add, ..), Some(to)) => Expr::new(ExprKind::Int(to + 1), head.from.ty.clone()),
         _ => from,

@@ -192,14 +192,15 @@ fn assign_where_declared(vars: &Variables<'_>, block: &mut Block, local: LocalId
             }
             ControlFlow::<()>::Continue(())
         });
-        match stmt.kind {
-            StmtKind::Declare { local: declared, init } if declared == local => {
-                if let Some(init) = init {
-                    let place = Place::local(local, vars.function.locals[local].ty.clone());
-                    vars.assign_leaves(place, init, &mut out);
-                }
+        if let StmtKind::Declare { local: declared, init } = &stmt.kind
+            && *declared == local
+        {
+            if let Some(init) = init.clone() {
+                let place = Place::local(local, vars.function.locals[local].ty.clone());
+                vars.assign_leaves(place, init, &mut out);
             }
-            kind => out.push(Stmt { kind, ..stmt }),
+        } else {
+            out.push(stmt);
         }
     }
     *block = out;

@@ -233,10 +233,10 @@ impl Slots {
 
     fn slot_at(&self, slot: Expr, ty: &Type) -> Place {
         let load = |local: LocalId| Expr::load(Place::local(local, Type::LONG));
-        let row = match slot.kind {
-            ExprKind::Int(0) => None,
-            ExprKind::Int(1) => Some(load(self.threads)),
-            _ => Some(Expr::binary(BinaryOp::Multiply, slot, load(self.threads))),
+        let row = match slot.as_int() {
+            Some(0) => None,
+            Some(1) => Some(load(self.threads)),
+            Some(_) | None => Some(Expr::binary(BinaryOp::Multiply, slot, load(self.threads))),
         };
         let word = match row {
             Some(row) => Expr::binary(BinaryOp::Add, row, load(self.thread)),

@@ -58,11 +58,7 @@ pub(in crate::transform::reverse) fn beginnings(
 impl Beginnings {
     /// Whether a pointer, whatever it promises, is the value of a variable that always points to a beginning.
     pub(in crate::transform::reverse) fn is_beginning(&self, pointer: &Expr) -> bool {
-        match &pointer.kind {
-            ExprKind::Load(place) => slot(place).is_some_and(|slot| !self.is_moved(&slot)),
-            ExprKind::Cast(operand) if operand.ty.is_pointer() => self.is_beginning(operand),
-            _ => false,
-        }
+        pointer.uncast_pointer().as_load().and_then(slot).is_some_and(|slot| !self.is_moved(&slot))
     }
 
     fn is_moved(&self, (local, path): &Slot) -> bool {

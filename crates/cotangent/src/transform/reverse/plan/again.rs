@@ -14,8 +14,8 @@ use super::Values;
 use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, INTERNAL};
-use crate::ir::walk::{self, Node, Part, own_variable};
-use crate::ir::{BarrierKind, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind};
+use crate::ir::walk::{self, Part, own_variable};
+use crate::ir::{BarrierKind, Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind};
 use crate::source::Span;
 use crate::transform::locals::when;
 use crate::transform::{Fact, Trust};
@@ -365,11 +365,7 @@ impl<'a> Slicer<'a> {
 
     /// Whether an expression has the same value when it is evaluated again in the reverse sweep of this iteration.
     fn can_repeat(&self, expr: &Expr) -> bool {
-        let can = walk::visit_expr(expr, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !self.can_reload(place) => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        })
-        .is_continue();
+        let can = !walk::loads_any(expr, &mut |place| !self.can_reload(place));
         self.trust.answer(Fact::Repetition, false, can)
     }
 

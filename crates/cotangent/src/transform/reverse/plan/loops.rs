@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::super::headers::{constant_int, keeps_bits};
+use super::super::headers::keeps_bits;
 use super::super::variables::uses::Needed;
 use super::Values;
 use crate::analysis::Object;
@@ -65,8 +65,8 @@ impl Values<'_> {
     fn has_formula(&self, head: &For, written: &BTreeSet<Object>) -> bool {
         let is_simple = match head.step {
             BinaryOp::Add | BinaryOp::Subtract => head.by.ty == head.from.ty,
-            BinaryOp::Multiply | BinaryOp::Divide => constant_int(&head.by) == Some(2) && keeps_bits(head),
-            BinaryOp::ShiftLeft | BinaryOp::ShiftRight => constant_int(&head.by) == Some(1) && keeps_bits(head),
+            BinaryOp::Multiply | BinaryOp::Divide => head.by.as_int() == Some(2) && keeps_bits(head),
+            BinaryOp::ShiftLeft | BinaryOp::ShiftRight => head.by.as_int() == Some(1) && keeps_bits(head),
             _ => false,
         };
         matches!(self.vars.function.locals[head.counter].ty, Type::Int(_))

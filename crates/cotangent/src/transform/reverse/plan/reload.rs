@@ -10,13 +10,12 @@
 //! after the reverse of those barriers, which follows the reverse of the read.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::ControlFlow;
 
 use super::Values;
 use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
-use crate::ir::walk::{self, Node, own_variable};
-use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
+use crate::ir::walk::{self, own_variable};
+use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
 use crate::transform::Fact;
 use crate::transform::locals::same_place;
 
@@ -138,13 +137,8 @@ impl Values<'_> {
 
     /// Whether a loop inside can be repeated whole: it waits for nobody and reads nothing that changes.
     fn can_be_repeated(&self, stmt: &Stmt, body: &Block) -> bool {
-        let reads_stable = walk::visit_block(std::slice::from_ref(stmt), &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !self.is_own_or_intact(place) => {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        })
-        .is_continue();
+        let reads_stable =
+            !walk::block_loads_any(std::slice::from_ref(stmt), &mut |place| !self.is_own_or_intact(place));
         !has_barrier(body) && reads_stable
     }
 
@@ -158,16 +152,7 @@ impl Values<'_> {
 
     /// Whether an expression has the same value in all iterations. The counters of loops inside have the same values.
     fn is_constant(&self, expr: &Expr, body: &Body<'_>) -> bool {
-        if !body.is_repeated {
-            return true;
-        }
-        walk::visit_expr(expr, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !self.is_constant_load(place, body) => {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        })
-        .is_continue()
+        !body.is_repeated || !walk::loads_any(expr, &mut |place| !self.is_constant_load(place, body))
     }
 
     fn is_constant_load(&self, place: &Place, body: &Body<'_>) -> bool {

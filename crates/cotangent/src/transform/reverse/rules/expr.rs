@@ -173,16 +173,16 @@ impl Rules<'_> {
             let Some(partial) = rule.build(position, args, value) else { continue };
             let partial = self.call_helpers(partial, out);
             let ty = arg.ty.at_least_single();
-            match partial.kind {
-                ExprKind::Select(cond, then, otherwise) if is_constant(&then, 1.0) && is_constant(&otherwise, 0.0) => {
-                    let mut then_block = Block::new();
-                    self.adjoint(arg, in_type(seed.clone(), &ty), &mut then_block);
-                    out.extend(when(*cond, then_block, Block::new()));
-                }
-                _ => {
-                    let share = multiply(seed.clone(), partial);
-                    self.adjoint(arg, in_type(share, &ty), out);
-                }
+            if let ExprKind::Select(cond, then, otherwise) = &partial.kind
+                && is_constant(then, 1.0)
+                && is_constant(otherwise, 0.0)
+            {
+                let mut then_block = Block::new();
+                self.adjoint(arg, in_type(seed.clone(), &ty), &mut then_block);
+                out.extend(when((**cond).clone(), then_block, Block::new()));
+            } else {
+                let share = multiply(seed.clone(), partial);
+                self.adjoint(arg, in_type(share, &ty), out);
             }
         }
     }
@@ -271,7 +271,7 @@ impl Rules<'_> {
         let has_pole = || {
             walk::visit_expr(value, &mut |node| match node {
                 Node::Expr(expr) if has_pole(expr) && self.facts.is_active_value(expr) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
+                Node::Expr(_) | Node::Place(_) | Node::Stmt(_) => ControlFlow::Continue(()),
             })
             .is_break()
         };

@@ -8,7 +8,7 @@ use super::super::decision::How;
 use super::super::derivatives::Derived;
 use super::super::facts::allocations::variable;
 use super::super::facts::beginnings::{Beginnings, beginnings};
-use super::super::runtime_calls::{call_of, const_void, fetch, null_stream, uncast, wait_for};
+use super::super::runtime_calls::{call_of, const_void, fetch, null_stream, wait_for};
 use super::super::variables::as_pointer;
 use super::aggregates::Scratch;
 use super::{Pair, Rules};
@@ -309,7 +309,7 @@ impl Rules<'_> {
     ) -> Place {
         let name = self.name_beside("_kept", arg);
         let ty = Type::pointer(Type::Opaque(SNAPSHOT.into()));
-        let from = Expr::cast(uncast(arg).clone(), const_void());
+        let from = Expr::cast(arg.uncast_pointer().clone(), const_void());
         self.vars.result_of(("cotangent::take_snapshot", vec![from, bytes, stream.clone()]), &name, ty, forward)
     }
 
