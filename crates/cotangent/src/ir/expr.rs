@@ -223,6 +223,32 @@ impl BinaryOp {
         }
     }
 
+    /// Whether a comparison of two integers holds; none if it is no comparison.
+    pub fn holds(self, left: i128, right: i128) -> Option<bool> {
+        match self {
+            BinaryOp::Equal => Some(left == right),
+            BinaryOp::NotEqual => Some(left != right),
+            BinaryOp::Less => Some(left < right),
+            BinaryOp::LessEqual => Some(left <= right),
+            BinaryOp::Greater => Some(left > right),
+            BinaryOp::GreaterEqual => Some(left >= right),
+            BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Offset
+            | BinaryOp::Distance => None,
+        }
+    }
+
     /// Whether the result is `bool` whatever the operands are.
     pub fn is_comparison(self) -> bool {
         match self {

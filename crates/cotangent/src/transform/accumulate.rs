@@ -248,11 +248,11 @@ mod tests {
         )
         .expect("the text is well-formed");
         accumulate_atomically(&mut module, FunctionId(0));
-        let kinds = module.functions[FunctionId(0)].body.iter().filter_map(|stmt| match &stmt.kind {
-            StmtKind::Atomic { .. } => Some('a'),
-            StmtKind::Assign { .. } => Some('p'),
-            StmtKind::Accumulate { .. } => Some('?'),
-            _ => None,
+        let kinds = module.functions[FunctionId(0)].body.iter().filter_map(|stmt| {
+            let is_atomic = matches!(stmt.kind, StmtKind::Atomic { .. });
+            let is_left = matches!(stmt.kind, StmtKind::Accumulate { .. });
+            let is_plain = stmt.as_assign().is_some();
+            is_atomic.then_some('a').or(is_plain.then_some('p')).or(is_left.then_some('?'))
         });
         assert_eq!(kinds.collect::<String>(), "ppaaa");
     }

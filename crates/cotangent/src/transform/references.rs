@@ -65,7 +65,23 @@ pub(super) fn fit_references(module: &Module, function: &mut Function) {
                         fit(arg, &callee.locals[*param].ty);
                     }
                 }
-                _ => {}
+                StmtKind::Declare { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::If { .. }
+                | StmtKind::For(_)
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Launch(_)
+                | StmtKind::Runtime { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. }
+                | StmtKind::Opaque { .. } => {}
             }
         }
         ControlFlow::<()>::Continue(())
@@ -103,7 +119,17 @@ fn fit(value: &mut Expr, wanted: &Type) {
             fit(then, wanted);
             fit(otherwise, wanted);
         }
-        _ => {
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => {
             let pointed = Place::deref(value.clone());
             value.kind = ExprKind::AddressOf(pointed);
         }

@@ -183,7 +183,23 @@ fn keeps(block: &[Stmt], expr: &Expr) -> bool {
     let gives_values = block.iter().all(|stmt| match &stmt.kind {
         StmtKind::Declare { .. } => true,
         StmtKind::Assign { place, .. } => own_variable(place).is_some_and(|local| !reads.contains(&local)),
-        _ => false,
+        StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => false,
     });
     reads_variables && gives_values
 }
@@ -197,7 +213,22 @@ fn drop_unread(function: &Function, body: &mut Block) {
         let target = match &stmt.kind {
             StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } => own_variable(place),
             StmtKind::Declare { local, .. } => Some(*local),
-            _ => None,
+            StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => None,
         };
         let mut mentioned = BTreeSet::new();
         note_reads(stmt, &mut mentioned);
@@ -221,7 +252,22 @@ fn drop_unread(function: &Function, body: &mut Block) {
         StmtKind::Declare { local, .. } => {
             reads.contains(local) || function.locals[*local].storage != crate::ir::Storage::Private
         }
-        _ => true,
+        StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => true,
     });
 }
 
@@ -278,7 +324,23 @@ fn drop_empty(block: &mut Block) {
     block.retain(|stmt| match &stmt.kind {
         StmtKind::If { then_block, else_block, .. } => !then_block.is_empty() || !else_block.is_empty(),
         StmtKind::For(head) => !head.body.is_empty(),
-        _ => true,
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => true,
     });
 }
 
@@ -340,7 +402,23 @@ fn commutes(stmt: &Stmt, sum: &Stmt) -> bool {
         StmtKind::Accumulate { .. } => (None, 1),
         StmtKind::Declare { local, .. }
         | StmtKind::Assign { place: Place { kind: PlaceKind::Local(local), .. }, .. } => (Some(*local), 0),
-        _ => return false,
+        StmtKind::Assign { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => return false,
     };
     let mut memory = 0;
     let _ = walk::visit_block(std::slice::from_ref(stmt), &mut |node| {
@@ -373,36 +451,34 @@ fn settle_block(block: &mut Block) {
             position += 1;
             continue;
         };
-        match &block[first].kind {
-            StmtKind::Accumulate { place: Place { kind: PlaceKind::Local(target), .. }, value }
-            | StmtKind::Assign { place: Place { kind: PlaceKind::Local(target), .. }, value }
-                if *target == local && !expr_mentions(value, local) && !matches!(value.ty, Type::Array(..)) =>
-            {
-                let span = block[first].span;
-                let kind = StmtKind::Declare { local, init: Some(value.clone()) };
-                block[first] = Stmt { kind, span, note: None };
-                block.remove(position);
+        if let StmtKind::Accumulate { place, value } | StmtKind::Assign { place, value } = &block[first].kind
+            && place.as_local() == Some(local)
+            && !expr_mentions(value, local)
+            && !matches!(value.ty, Type::Array(..))
+        {
+            let span = block[first].span;
+            let kind = StmtKind::Declare { local, init: Some(value.clone()) };
+            block[first] = Stmt { kind, span, note: None };
+            block.remove(position);
+        } else if let StmtKind::If { cond, then_block, else_block } = &block[first].kind
+            && (first + 1..block.len()).all(|other| !mentions(&block[other], local))
+            && !expr_mentions(cond, local)
+            && (then_block.iter().all(|stmt| !mentions(stmt, local))
+                || else_block.iter().all(|stmt| !mentions(stmt, local)))
+        {
+            let in_then = then_block.iter().any(|stmt| mentions(stmt, local));
+            let declaration = block[position].clone();
+            if let StmtKind::If { then_block, else_block, .. } = &mut block[first].kind {
+                let target = if in_then { then_block } else { else_block };
+                target.insert(0, declaration);
+                settle_block(target);
             }
-            StmtKind::If { cond, then_block, else_block }
-                if (first + 1..block.len()).all(|other| !mentions(&block[other], local))
-                    && !expr_mentions(cond, local)
-                    && (then_block.iter().all(|stmt| !mentions(stmt, local))
-                        || else_block.iter().all(|stmt| !mentions(stmt, local))) =>
-            {
-                let in_then = then_block.iter().any(|stmt| mentions(stmt, local));
-                let declaration = block[position].clone();
-                if let StmtKind::If { then_block, else_block, .. } = &mut block[first].kind {
-                    let target = if in_then { then_block } else { else_block };
-                    target.insert(0, declaration);
-                    settle_block(target);
-                }
-                block.remove(position);
-            }
-            _ if !block[position + 1..first].iter().all(is_zero_of_any) => {
-                let declaration = block.remove(position);
-                block.insert(first - 1, declaration);
-            }
-            _ => position += 1,
+            block.remove(position);
+        } else if !block[position + 1..first].iter().all(is_zero_of_any) {
+            let declaration = block.remove(position);
+            block.insert(first - 1, declaration);
+        } else {
+            position += 1;
         }
     }
 }

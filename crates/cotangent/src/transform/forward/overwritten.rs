@@ -49,19 +49,27 @@ fn assigns(stmt: &Stmt, local: LocalId) -> Option<Overwritten> {
         StmtKind::For(head) => inside(&head.body).map(|_| Overwritten::ByLoops),
         StmtKind::While { body, .. } => inside(body).map(|_| Overwritten::ByLoops),
         StmtKind::Assign { place, .. } => (place.as_local() == Some(local)).then_some(Overwritten::Always),
-        _ => None,
+        StmtKind::Declare { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => None,
     }
 }
 
 /// Whether a loop surely runs: it counts from a number to a number.
 fn runs(head: &For) -> bool {
     let (Some(from), Some(to)) = (head.from.as_int(), head.to.as_int()) else { return false };
-    match head.test {
-        BinaryOp::Less => from < to,
-        BinaryOp::LessEqual => from <= to,
-        BinaryOp::Greater => from > to,
-        BinaryOp::GreaterEqual => from >= to,
-        BinaryOp::NotEqual => from != to,
-        _ => false,
-    }
+    head.test != BinaryOp::Equal && head.test.holds(from, to) == Some(true)
 }

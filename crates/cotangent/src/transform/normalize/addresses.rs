@@ -22,7 +22,23 @@ pub(in crate::transform) fn address_taken(function: &Function) -> HashSet<LocalI
         let handed_over = |expr| match &stmt.kind {
             StmtKind::Call { .. } => address(expr),
             StmtKind::Runtime { .. } => address_of_any_type(expr),
-            _ => None,
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => None,
         };
         let _ = walk::stmt_parts(stmt, &mut |part| {
             match part {

@@ -106,9 +106,26 @@ fn collect(
                     candidate.is_in_loop |= in_loop;
                 }
             }
-            _ => {}
+            StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => {}
         }
-        let is_loop = matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. });
+        let is_loop = stmt.kind.loop_body().is_some();
         let _ = walk::stmt_parts(stmt, &mut |part| {
             if let walk::Part::Block(inner) = part {
                 collect(inner, function, in_loop || is_loop, visible, found);
@@ -230,7 +247,25 @@ fn rewrite(
                 let pairs = indices.iter().zip(values);
                 out.extend(pairs.map(|(index, value)| assign(Place::local(*index, Type::INT), value).at(stmt.span)));
             }
-            _ => out.push(stmt),
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => out.push(stmt),
         }
     }
     *block = out;
@@ -274,7 +309,18 @@ impl Known {
                 compared(*op, left, right)
             }
             ExprKind::Select(cond, then, otherwise) => chosen(cond, then, otherwise),
-            _ => None,
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::Load(_)
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => None,
         };
         if let Some(kind) = folded {
             expr.kind = kind;

@@ -56,7 +56,24 @@ fn candidates(module: &Module, function: &Function) -> Vec<LocalId> {
                 others.extend(init.iter().filter(|init| !is_movable(module, init)).map(|_| *local));
             }
             StmtKind::Assign { place, value } if !is_movable(module, value) => others.extend(whole(place)),
-            _ => {}
+            StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => {}
         }
     });
     let _ = walk::visit_block(&function.body, &mut |node| {
@@ -166,7 +183,25 @@ impl Split<'_> {
                 {
                     self.assign(*local, value, &stmt, &mut out);
                 }
-                _ => out.push(stmt),
+                StmtKind::Declare { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::Call { .. }
+                | StmtKind::If { .. }
+                | StmtKind::For(_)
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Launch(_)
+                | StmtKind::Runtime { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. }
+                | StmtKind::Opaque { .. } => out.push(stmt),
             }
         }
         *block = out;

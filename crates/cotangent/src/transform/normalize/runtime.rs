@@ -43,7 +43,24 @@ fn block(function: &mut Function, names: &mut NewLocals, stmts: &mut Block) {
                 out.extend(body);
             }
             StmtKind::Runtime { call, args, into } => out.extend(runtime(call, args, into, stmt.span)),
-            kind => out.push(Stmt { kind, ..stmt }),
+            kind @ (StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. }) => out.push(Stmt { kind, ..stmt }),
         }
     }
     *stmts = out;

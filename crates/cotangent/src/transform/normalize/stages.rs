@@ -175,11 +175,9 @@ fn jumps(_: &Module, _: &Inlining, function: &Function) -> Option<Span> {
         Some((Stmt { kind: StmtKind::Return(_), .. }, rest)) => rest,
         _ => &function.body,
     };
-    find(body, &mut |stmt| match &stmt.kind {
-        StmtKind::Return(_) | StmtKind::Continue | StmtKind::Switch { .. } => true,
-        StmtKind::For(head) => leaves_early(&head.body),
-        StmtKind::While { body, .. } => leaves_early(body),
-        _ => false,
+    find(body, &mut |stmt| {
+        matches!(stmt.kind, StmtKind::Return(_) | StmtKind::Continue | StmtKind::Switch { .. })
+            || stmt.kind.loop_body().is_some_and(leaves_early)
     })
 }
 
@@ -197,10 +195,10 @@ fn leaves_early(body: &Block) -> bool {
 }
 
 fn counter_of_another_type(_: &Module, _: &Inlining, function: &Function) -> Option<Span> {
-    find(
-        &function.body,
-        &mut |stmt| matches!(&stmt.kind, StmtKind::For(head) if !matches!(function.locals[head.counter].ty, Type::Int(_))),
-    )
+    find(&function.body, &mut |stmt| {
+        let StmtKind::For(head) = &stmt.kind else { return false };
+        !matches!(function.locals[head.counter].ty, Type::Int(_))
+    })
 }
 
 fn call_with_effects(module: &Module, known: &Inlining, function: &Function) -> Option<Span> {

@@ -24,7 +24,23 @@ pub(super) fn with_body(stmt: &Stmt, body: Block) -> Stmt {
     match &mut stmt.kind {
         StmtKind::For(head) => head.body = body,
         StmtKind::While { body: inner, .. } => *inner = body,
-        _ => {}
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => {}
     }
     stmt
 }
@@ -59,11 +75,12 @@ pub(super) fn iteration_number(head: &For, counter: Expr) -> Expr {
 /// Whether a counter that doubles or halves is above zero in every iteration: there are fewer of them than it has bits.
 pub(super) fn keeps_bits(head: &For) -> bool {
     let is_halved = matches!(head.step, BinaryOp::Divide | BinaryOp::ShiftRight);
-    match head.test {
-        BinaryOp::Greater => is_halved && head.to.as_int().is_some_and(|to| to >= 0),
-        BinaryOp::GreaterEqual => is_halved && head.to.as_int().is_some_and(|to| to > 0),
-        BinaryOp::Less | BinaryOp::LessEqual => !is_halved && head.from.as_int().is_some_and(|from| from > 0),
-        _ => false,
+    let is_at_least = |expr: &Expr, least: i128| expr.as_int().is_some_and(|value| value >= least);
+    if is_halved {
+        head.test == BinaryOp::Greater && is_at_least(&head.to, 0)
+            || head.test == BinaryOp::GreaterEqual && is_at_least(&head.to, 1)
+    } else {
+        matches!(head.test, BinaryOp::Less | BinaryOp::LessEqual) && is_at_least(&head.from, 1)
     }
 }
 
@@ -77,7 +94,22 @@ pub(super) fn counter_of(head: &For, number: Expr) -> Expr {
         BinaryOp::ShiftLeft | BinaryOp::ShiftRight => shifted(head.step, head.from.clone()),
         BinaryOp::Multiply if head.from.as_int() == Some(1) => power(),
         BinaryOp::Multiply | BinaryOp::Divide => Expr::binary(head.step, head.from.clone(), power()),
-        _ => linear(head, Expr::cast(number, ty)),
+        BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::Remainder
+        | BinaryOp::BitAnd
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor
+        | BinaryOp::Equal
+        | BinaryOp::NotEqual
+        | BinaryOp::Less
+        | BinaryOp::LessEqual
+        | BinaryOp::Greater
+        | BinaryOp::GreaterEqual
+        | BinaryOp::And
+        | BinaryOp::Or
+        | BinaryOp::Offset
+        | BinaryOp::Distance => linear(head, Expr::cast(number, ty)),
     }
 }
 
@@ -103,10 +135,8 @@ pub(super) fn trips(head: &For) -> Expr {
     let int = |value: i128| Expr::new(ExprKind::Int(value), ty.clone());
     let (low, high) = if head.step == BinaryOp::Add { (&head.from, &head.to) } else { (&head.to, &head.from) };
     let distance = Expr::binary(BinaryOp::Subtract, high.clone(), low.clone());
-    let distance = match head.test {
-        BinaryOp::Less | BinaryOp::Greater => Expr::binary(BinaryOp::Subtract, distance, int(1)),
-        _ => distance,
-    };
+    let is_strict = matches!(head.test, BinaryOp::Less | BinaryOp::Greater);
+    let distance = if is_strict { Expr::binary(BinaryOp::Subtract, distance, int(1)) } else { distance };
     let rounds = Expr::binary(BinaryOp::Divide, distance, head.by.clone());
     let rounds = Expr::binary(BinaryOp::Add, rounds, int(1));
     let runs = Expr::binary(head.test, head.from.clone(), head.to.clone());

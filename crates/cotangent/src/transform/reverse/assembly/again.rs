@@ -62,14 +62,14 @@ fn write_down(rules: &mut Rules<'_>, block: &[Stmt], again: &[Again]) {
                 continue;
             }
         };
-        let names: Vec<String> = match again {
-            Again::After(recorded) => recorded.iter().map(|local| rules.vars.name_of(*local)).collect(),
-            _ if is_loop => vec!["the loop".to_owned()],
-            _ => {
-                let declared = walk::declared_local(stmt).map(|local| rules.vars.name_of(local));
-                let written = walk::written_places(stmt).into_iter().map(|place| rules.vars.text_of(place));
-                declared.into_iter().chain(written).collect()
-            }
+        let names: Vec<String> = if let Again::After(recorded) = again {
+            recorded.iter().map(|local| rules.vars.name_of(*local)).collect()
+        } else if is_loop {
+            vec!["the loop".to_owned()]
+        } else {
+            let declared = walk::declared_local(stmt).map(|local| rules.vars.name_of(local));
+            let written = walk::written_places(stmt).into_iter().map(|place| rules.vars.text_of(place));
+            declared.into_iter().chain(written).collect()
         };
         names.into_iter().for_each(|name| rules.decide(stmt.span, name, how));
     }

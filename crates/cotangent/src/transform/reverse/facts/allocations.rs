@@ -32,7 +32,23 @@ pub(in crate::transform::reverse) fn always_frees(block: &Block, is_meant: &dyn 
         StmtKind::If { then_block, else_block, .. } => {
             always_frees(then_block, is_meant) && always_frees(else_block, is_meant)
         }
-        _ => false,
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => false,
     })
 }
 

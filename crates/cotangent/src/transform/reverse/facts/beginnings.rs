@@ -34,7 +34,24 @@ pub(in crate::transform::reverse) fn beginnings(
         }
         StmtKind::Assign { place, value } => gifts.give(place, value),
         StmtKind::Runtime { call, .. } if matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) => {}
-        _ => {
+        StmtKind::Declare { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => {
             // Whatever else writes, a pointer that steps through an array among them.
             gifts.moved.extend(walk::written_places(stmt).into_iter().filter_map(whole_slot));
             if let StmtKind::For(counted) = &stmt.kind {
@@ -94,7 +111,18 @@ impl Gifts<'_> {
                     Some(from) => self.give_leaves(&value.ty, &to, &from),
                     None => self.move_away(to),
                 },
-                _ => self.move_away(to),
+                ExprKind::Bool(_)
+                | ExprKind::Int(_)
+                | ExprKind::Float(_)
+                | ExprKind::Null
+                | ExprKind::AddressOf(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Select(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Math(..)
+                | ExprKind::Builtin(_)
+                | ExprKind::SizeOf(_) => self.move_away(to),
             },
             Type::Array(..) => self.move_away(to),
             Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => {}
@@ -109,7 +137,18 @@ impl Gifts<'_> {
                 Some(from) => self.given.push((to, from)),
                 None => self.move_away(to),
             },
-            _ => self.move_away(to),
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => self.move_away(to),
         }
     }
 

@@ -164,13 +164,11 @@ impl<'a> Slicer<'a> {
             StmtKind::For(_) | StmtKind::While { .. } => self.inner_loop(stmt, needed, depth),
             StmtKind::Call { into: Some(into), args, .. } => {
                 let can_repeat = args.iter().all(|arg| self.can_repeat(arg) && self.can_reach_again(arg));
-                match self.result(into, can_repeat, needed, depth)? {
-                    Again::Repeated => {
-                        args.iter().for_each(|arg| needed.extend(self.values.vars.reads(arg)));
-                        Some(Again::Repeated)
-                    }
-                    other => Some(other),
+                let again = self.result(into, can_repeat, needed, depth)?;
+                if matches!(again, Again::Repeated) {
+                    args.iter().for_each(|arg| needed.extend(self.values.vars.reads(arg)));
                 }
+                Some(again)
             }
             StmtKind::Barrier { into: Some(into), .. } => {
                 // What it counted is recorded; if threads must meet there again, that is all they do.
@@ -181,7 +179,13 @@ impl<'a> Slicer<'a> {
                         let kind = StmtKind::Barrier { kind: BarrierKind::Block, argument: None, into: None };
                         Some(Again::Part(Box::new(Stmt::new(kind).at(stmt.span))))
                     }
-                    other => Some(other),
+                    other @ (Again::Left
+                    | Again::Repeated
+                    | Again::Part(_)
+                    | Again::FirstValue { .. }
+                    | Again::Value
+                    | Again::After(_)
+                    | Again::Ways { .. }) => Some(other),
                 }
             }
             StmtKind::Atomic { into: Some(into), .. }
@@ -341,7 +345,23 @@ impl<'a> Slicer<'a> {
         let (heads, body) = match &stmt.kind {
             StmtKind::For(head) => (vec![&head.from, &head.to, &head.by], &head.body),
             StmtKind::While { cond, body, .. } => (vec![cond], body),
-            _ => return None,
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => return None,
         };
         if !heads.iter().all(|head| self.can_repeat(head)) {
             return None;

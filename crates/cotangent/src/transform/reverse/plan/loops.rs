@@ -67,7 +67,20 @@ impl Values<'_> {
             BinaryOp::Add | BinaryOp::Subtract => head.by.ty == head.from.ty,
             BinaryOp::Multiply | BinaryOp::Divide => head.by.as_int() == Some(2) && keeps_bits(head),
             BinaryOp::ShiftLeft | BinaryOp::ShiftRight => head.by.as_int() == Some(1) && keeps_bits(head),
-            _ => false,
+            BinaryOp::Remainder
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Offset
+            | BinaryOp::Distance => false,
         };
         matches!(self.vars.function.locals[head.counter].ty, Type::Int(_))
             && is_simple

@@ -130,7 +130,23 @@ impl Values<'_> {
                     self.stores(&head.body, body, out);
                     out[before..].iter_mut().for_each(|store| store.is_constant &= is_constant);
                 }
-                _ => body.is_hidden = true,
+                StmtKind::Declare { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::Call { .. }
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Launch(_)
+                | StmtKind::Runtime { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. }
+                | StmtKind::Opaque { .. } => body.is_hidden = true,
             }
         }
     }

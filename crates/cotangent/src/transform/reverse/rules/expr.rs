@@ -36,15 +36,22 @@ fn negate(value: Expr) -> Expr {
         ExprKind::Unary(UnaryOp::Negate, inner) => *inner,
         ExprKind::Float(real) => constant(-real.0, &value.ty),
         // -(-a * b) and -(-a / b) are a * b and a / b.
-        ExprKind::Binary(op @ (BinaryOp::Multiply | BinaryOp::Divide), left, right)
-            if matches!(left.kind, ExprKind::Unary(UnaryOp::Negate, _)) =>
-        {
-            Expr::binary(op, negate(*left), *right)
-        }
         ExprKind::Binary(op @ (BinaryOp::Multiply | BinaryOp::Divide), left, right) => {
             Expr::binary(op, negate(*left), *right)
         }
-        kind => {
+        kind @ (ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_)) => {
             let ty = value.ty.clone();
             Expr::unary(UnaryOp::Negate, Expr { kind, ty, span: value.span })
         }
