@@ -63,7 +63,22 @@ fn runtime_writes(objects: &Objects<'_>, call: &str, args: &[Expr]) -> BTreeSet<
     let class = runtime_class(call);
     let (to, from) = match class {
         Some(RuntimeClass::Fill { .. } | RuntimeClass::FillRows { .. }) => (Some(0), None),
-        _ => class.and_then(RuntimeClass::ends_of_copy).unzip(),
+        Some(RuntimeClass::Copy { .. } | RuntimeClass::CopyRows { .. } | RuntimeClass::Symbol) => {
+            class.and_then(RuntimeClass::ends_of_copy).unzip()
+        }
+        Some(
+            RuntimeClass::Allocate { .. }
+            | RuntimeClass::Memory { .. }
+            | RuntimeClass::Free { .. }
+            | RuntimeClass::Create { .. }
+            | RuntimeClass::Destroy
+            | RuntimeClass::Synchronize
+            | RuntimeClass::Record
+            | RuntimeClass::WaitFor
+            | RuntimeClass::Query
+            | RuntimeClass::Own,
+        )
+        | None => (None, None),
     };
     let pointers = args.iter().enumerate().filter(|(position, arg)| arg.ty.is_pointer() && Some(*position) != from);
     pointers

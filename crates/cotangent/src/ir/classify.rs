@@ -66,6 +66,13 @@ impl Expr {
         self.as_cast().filter(is_same).map_or(self, Expr::unqualified)
     }
 
+    /// Whether it is the value that an aggregate's element has which is not given: nothing but zero bits.
+    pub fn is_zero_fill(&self) -> bool {
+        matches!(self.kind, ExprKind::Int(0) | ExprKind::Bool(false) | ExprKind::Null)
+            || matches!(&self.kind, ExprKind::Construct(parts) if parts.is_empty())
+            || self.is_float_zero()
+    }
+
     /// Whether it is the floating constant zero, not minus zero.
     pub fn is_float_zero(&self) -> bool {
         matches!(self.kind, ExprKind::Float(real) if real.0.to_bits() == 0)
@@ -201,6 +208,11 @@ impl Stmt {
 }
 
 impl StmtKind {
+    /// Whether it is a loop.
+    pub fn is_loop(&self) -> bool {
+        self.loop_body().is_some()
+    }
+
     /// The body of a loop.
     pub fn loop_body(&self) -> Option<&Block> {
         match self {

@@ -171,12 +171,7 @@ pub(super) fn zero(module: &Module, ty: &Type) -> Expr {
 
 /// A record or array of parts. What is zero at the end of an array is left out, as lowering does.
 pub(super) fn aggregate(mut parts: Vec<Expr>, ty: Type) -> Expr {
-    let is_zero = |part: &Expr| {
-        matches!(part.kind, ExprKind::Int(0) | ExprKind::Bool(false) | ExprKind::Null)
-            || matches!(&part.kind, ExprKind::Construct(parts) if parts.is_empty())
-            || part.is_float_zero()
-    };
-    while matches!(ty, Type::Array(..)) && parts.last().is_some_and(is_zero) {
+    while matches!(ty, Type::Array(..)) && parts.last().is_some_and(Expr::is_zero_fill) {
         parts.pop();
     }
     Expr::new(ExprKind::Construct(parts), ty)

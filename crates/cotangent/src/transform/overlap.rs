@@ -163,7 +163,7 @@ fn allocations(block: &Block, owner: LocalId, in_loop: bool) -> Option<usize> {
             }
             count += 1;
         }
-        let is_loop = in_loop || matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. });
+        let is_loop = in_loop || stmt.kind.is_loop();
         let inside = walk::stmt_parts(stmt, &mut |part| {
             if let walk::Part::Block(inner) = part {
                 match allocations(inner, owner, is_loop) {

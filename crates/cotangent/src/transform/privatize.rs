@@ -52,7 +52,7 @@ impl Ctx<'_> {
     /// Loops from the outside in, so that an addition leaves as many as it can.
     fn block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(block) {
-            let sums = if is_loop(&stmt) { self.sums(&mut stmt) } else { Vec::new() };
+            let sums = if stmt.kind.is_loop() { self.sums(&mut stmt) } else { Vec::new() };
             let _ = walk::stmt_parts_mut(&mut stmt, &mut |part| {
                 if let PartMut::Block(inner) = part {
                     self.block(inner);
@@ -198,10 +198,6 @@ impl Ctx<'_> {
         sums.push(Sum { place, local, scope, note });
         local
     }
-}
-
-fn is_loop(stmt: &Stmt) -> bool {
-    matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. })
 }
 
 /// A place as it is compared: where it was written does not matter.

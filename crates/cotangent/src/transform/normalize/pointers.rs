@@ -125,7 +125,7 @@ fn collect(
             | StmtKind::Pop { .. }
             | StmtKind::Opaque { .. } => {}
         }
-        let is_loop = stmt.kind.loop_body().is_some();
+        let is_loop = stmt.kind.is_loop();
         let _ = walk::stmt_parts(stmt, &mut |part| {
             if let walk::Part::Block(inner) = part {
                 collect(inner, function, in_loop || is_loop, visible, found);

@@ -42,7 +42,7 @@ pub(in crate::transform::reverse) fn take_apart(rules: &mut Rules<'_>, block: &[
 /// Writes down what was decided for the statements of an iteration.
 fn write_down(rules: &mut Rules<'_>, block: &[Stmt], again: &[Again]) {
     for (stmt, again) in block.iter().zip(again) {
-        let is_loop = matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. });
+        let is_loop = stmt.kind.is_loop();
         let how = match again {
             Again::Left => continue,
             Again::Repeated => How::ComputedAgain,

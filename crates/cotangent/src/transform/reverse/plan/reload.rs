@@ -75,13 +75,11 @@ impl Values<'_> {
         });
         let mut body = Body { array, inits, is_repeated, declared, is_hidden: false };
         let mut stores = Vec::new();
-        match block {
-            [Stmt { kind: StmtKind::For(head), .. }] if is_repeated => self.stores(&head.body, &mut body, &mut stores),
-            [Stmt { kind: StmtKind::While { body: inner, .. }, .. }] if is_repeated => {
-                self.stores(inner, &mut body, &mut stores)
-            }
-            _ => self.stores(block, &mut body, &mut stores),
-        }
+        let inner = match block {
+            [only] if is_repeated => only.kind.loop_body().map_or(block, Vec::as_slice),
+            _ => block,
+        };
+        self.stores(inner, &mut body, &mut stores);
         let constant: Vec<&Place> = stores.iter().filter(|it| it.is_constant).map(|it| &it.place).collect();
         let has_same = |store: &Store| constant.iter().any(|place| same_place(place, &store.place));
         !body.is_hidden && stores.iter().all(|store| store.is_constant || has_same(store))
