@@ -475,6 +475,14 @@ void clear_rows(T* adjoints, std::size_t pitch, std::size_t width, std::size_t h
   }
 }
 
+template <class T>
+void clear_box(T* adjoints, cudaPitchedPtr like, cudaExtent extent, cudaStream_t stream = nullptr) {
+  for (std::size_t layer = 0; layer < extent.depth; ++layer) {
+    char* first = reinterpret_cast<char*>(adjoints) + layer * like.pitch * like.ysize;
+    clear_rows(reinterpret_cast<T*>(first), like.pitch, extent.width, extent.height, stream);
+  }
+}
+
 // What the forward sweep of a host function leaves for its reverse sweep, last in first out.
 class Tape {
  public:

@@ -28,6 +28,15 @@ inline cudaError_t fill(void* to, size_t pitch, int byte, size_t width, size_t h
   return error(api->fill(to, pitch, byte, width, height, request));
 }
 
+inline cudaError_t fill_box(cudaPitchedPtr to, int byte, cudaExtent extent, CotangentRequest request) {
+  for (size_t layer = 0; layer < extent.depth; ++layer) {
+    char* first = static_cast<char*>(to.ptr) + layer * to.pitch * to.ysize;
+    cudaError_t failed = fill(first, to.pitch, byte, extent.width, extent.height, request);
+    if (failed != cudaSuccess) return failed;
+  }
+  return cudaSuccess;
+}
+
 // Bytes between two rows of pitched memory: a multiple of this.
 constexpr size_t pitch_alignment = 512;
 
@@ -124,6 +133,13 @@ inline cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, 
 inline cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, size_t height,
                                      cudaStream_t stream = 0, CotangentSite site = ::cotangent::here()) {
   return ::cotangent::fill(to, pitch, byte, width, height, ::cotangent::on_stream(stream, site));
+}
+inline cudaError_t cudaMemset3D(cudaPitchedPtr to, int byte, cudaExtent extent, CotangentSite site = ::cotangent::here()) {
+  return ::cotangent::fill_box(to, byte, extent, ::cotangent::waited_for(site));
+}
+inline cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int byte, cudaExtent extent, cudaStream_t stream = 0,
+                                     CotangentSite site = ::cotangent::here()) {
+  return ::cotangent::fill_box(to, byte, extent, ::cotangent::on_stream(stream, site));
 }
 
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind,

@@ -96,6 +96,8 @@ template <class T>
 void clear(T* adjoints, size_t bytes, cudaStream_t stream = nullptr);
 template <class T>
 void clear_rows(T* adjoints, size_t pitch, size_t width, size_t height, cudaStream_t stream = nullptr);
+template <class T>
+void clear_box(T* adjoints, cudaPitchedPtr like, cudaExtent extent, cudaStream_t stream = nullptr);
 
 class Tape;
 template <class T>

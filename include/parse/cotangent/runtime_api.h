@@ -29,6 +29,8 @@ cudaError_t cudaMemsetAsync(void* to, int byte, size_t size, cudaStream_t stream
 cudaError_t cudaMemset2D(void* to, size_t pitch, int byte, size_t width, size_t height);
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int byte, size_t width, size_t height,
                               cudaStream_t stream = 0);
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int byte, cudaExtent extent);
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int byte, cudaExtent extent, cudaStream_t stream = 0);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
                             cudaStream_t stream = 0);

@@ -60,31 +60,18 @@ pub fn stmt_writes(objects: &Objects<'_>, stmt: &Stmt) -> BTreeSet<Object> {
 /// What a call of the runtime changes: the memory that a copy or a fill goes to, and every variable whose address it
 /// takes, but for the source of a copy.
 fn runtime_writes(objects: &Objects<'_>, call: &str, args: &[Expr]) -> BTreeSet<Object> {
-    let class = runtime_class(call);
-    let (to, from) = match class {
-        Some(RuntimeClass::Fill { .. } | RuntimeClass::FillRows { .. }) => (Some(0), None),
-        Some(RuntimeClass::Copy { .. } | RuntimeClass::CopyRows { .. } | RuntimeClass::Symbol) => {
-            class.and_then(RuntimeClass::ends_of_copy).unzip()
-        }
-        Some(
-            RuntimeClass::Allocate { .. }
-            | RuntimeClass::Memory { .. }
-            | RuntimeClass::Free { .. }
-            | RuntimeClass::Create { .. }
-            | RuntimeClass::Destroy
-            | RuntimeClass::Synchronize
-            | RuntimeClass::Record
-            | RuntimeClass::WaitFor
-            | RuntimeClass::Query
-            | RuntimeClass::Own,
-        )
-        | None => (None, None),
-    };
-    let pointers = args.iter().enumerate().filter(|(position, arg)| arg.ty.is_pointer() && Some(*position) != from);
-    pointers
+    let ends = runtime_class(call).and_then(RuntimeClass::ends);
+    let (to, from) = ends.map_or((None, None), |(to, from)| (Some(to), from));
+    let is_meant =
+        |(position, arg): &(usize, &Expr)| Some(*position) != from && (arg.ty.is_pointer() || Some(*position) == to);
+    args.iter()
+        .enumerate()
+        .filter(is_meant)
         .flat_map(|(position, arg)| {
+            // The target may be a record with a pointer in it.
             let is_target = Some(position) == to;
-            objects.targets(arg).into_iter().filter(move |object| is_target || object.as_local().is_some())
+            let reached = if arg.ty.is_pointer() { objects.targets(arg) } else { objects.reachable(arg) };
+            reached.into_iter().filter(move |object| is_target || object.as_local().is_some())
         })
         .collect()
 }

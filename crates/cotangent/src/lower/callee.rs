@@ -168,7 +168,7 @@ impl<'a> Body<'_, 'a> {
             return problem_with_help(diagnostic::UNSUPPORTED_CALL, node.span, message, "called here", instead);
         }
         if let Some(definition) = self.user_definition(id)
-            && !(is_vector_maker(name) && known.is_some())
+            && !(is_maker(name) && known.is_some())
             && !(is_runtime(name) && known.is_some())
         {
             let is_static = definition.data.storage_class.as_deref() == Some("static");
@@ -262,7 +262,7 @@ impl<'a> Body<'_, 'a> {
             "swap" if args == 2 && takes_references => Callee::Swap,
             _ if LOADS.contains(&name) => Callee::LoadThrough,
             _ if STORES.contains(&name) => Callee::StoreThrough,
-            _ if is_vector_maker(name) => Callee::MakeVector,
+            _ if is_maker(name) => Callee::MakeVector,
             "dynamic_shared_bytes" if args == 0 => Callee::DynamicSharedBytes,
             _ if is_math(plain) && args > 0 => Callee::Math(plain.into()),
             _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),
@@ -283,9 +283,12 @@ fn pair_atomic(name: &str, spelling: &str) -> Option<HalfCall> {
     (name == "atomicAdd" && is_pair).then_some(HalfCall::AtomicAdd)
 }
 
-/// Whether a function makes one of CUDA's vectors.
-fn is_vector_maker(name: &str) -> bool {
-    name.strip_prefix("make_").is_some_and(is_builtin_record)
+/// Records of the CUDA runtime that a function makes of their fields.
+const MADE_OF_FIELDS: &[&str] = &["cudaPitchedPtr", "cudaExtent", "cudaPos"];
+
+/// Whether a function makes one of CUDA's vectors, or another record of its fields.
+fn is_maker(name: &str) -> bool {
+    name.strip_prefix("make_").is_some_and(|made| is_builtin_record(made) || MADE_OF_FIELDS.contains(&made))
 }
 
 /// The expression without parentheses and conversions around it.

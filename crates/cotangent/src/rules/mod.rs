@@ -19,8 +19,8 @@ pub use math::{
 /// The manual's page of functions, in Markdown.
 pub use math::page as page_of_functions;
 pub use runtime::{
-    CHECK_BLOCK, RuntimeClass, SNAPSHOT, TAPE, is_runtime, returns_pointer_to, returns_value_of, runtime_class,
-    runtime_functions,
+    Arg, CHECK_BLOCK, Call, Move, RuntimeClass, SNAPSHOT, Source, TAPE, is_runtime, returns_pointer_to,
+    returns_value_of, runtime_class, runtime_functions,
 };
 pub use unsupported::{Unsupported, unsupported, unsupported_runtime_functions};
 pub use warp::{broadcast_adjoint, shuffle_adjoint, sum_adjoint};

@@ -11,14 +11,8 @@ pub enum RuntimeClass {
     /// Frees what its first argument points to. `always`: it is one of several calls of which every way takes one, as
     /// the ends of a scope are.
     Free { always: bool },
-    /// Copies bytes from the second argument to the first. The positions of the other arguments.
-    Copy { bytes: usize, kind: usize, stream: Option<usize> },
-    /// Copies rows: to, its pitch, from, its pitch, width, height, kind.
-    CopyRows { stream: Option<usize> },
-    /// Sets bytes of the first argument to the second; the third says how many.
-    Fill { stream: Option<usize> },
-    /// Sets bytes of rows: to, its pitch, the byte, width, height.
-    FillRows { stream: Option<usize> },
+    /// Copies or fills memory.
+    Move(Move),
     /// Copies to or from a variable outside functions.
     Symbol,
     /// Makes a stream or an event.
@@ -37,17 +31,84 @@ pub enum RuntimeClass {
     Own,
 }
 
+/// A copy or a fill: which argument is what, and what derivatives call instead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Move {
+    /// Where it goes to: a pointer, or a record whose first field is one.
+    pub to: usize,
+    /// Where it comes from; none for a fill, after which nothing depends on what was there.
+    pub from: Option<Source>,
+    /// Sets the derivatives of the target to zero.
+    pub clear: Call,
+    /// The stream, which the calls below take last where it is given.
+    pub stream: Option<usize>,
+}
+
+/// Where a copy comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    pub from: usize,
+    /// The direction.
+    pub kind: usize,
+    /// Adds the adjoints of the target to those of the source, and clears them.
+    pub add: Call,
+    /// The same where several streams add.
+    pub add_at_once: &'static str,
+}
+
+/// A call by its arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    pub name: &'static str,
+    pub args: &'static [Arg],
+}
+
+/// An argument of a call that derivatives make.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arg {
+    /// A pointer to the derivatives of the target.
+    To,
+    /// A pointer to the derivatives of the source.
+    From,
+    /// The same as in the program, by its position there.
+    Same(usize),
+}
+
 impl RuntimeClass {
     /// The positions of the arguments that a copy goes to and comes from.
     pub fn ends_of_copy(self) -> Option<(usize, usize)> {
+        match self.ends()? {
+            (to, Some(from)) => Some((to, from)),
+            (_, None) => None,
+        }
+    }
+
+    /// The positions of the arguments that a copy or a fill goes to and comes from.
+    pub fn ends(self) -> Option<(usize, Option<usize>)> {
         match self {
-            Class::Copy { .. } | Class::Symbol => Some((0, 1)),
-            Class::CopyRows { .. } => Some((0, 2)),
+            Class::Move(Move { to, from, .. }) => Some((to, from.map(|source| source.from))),
+            Class::Symbol => Some((0, Some(1))),
             Class::Allocate { .. }
             | Class::Memory { .. }
             | Class::Free { .. }
-            | Class::Fill { .. }
-            | Class::FillRows { .. }
+            | Class::Create { .. }
+            | Class::Destroy
+            | Class::Synchronize
+            | Class::Record
+            | Class::WaitFor
+            | Class::Query
+            | Class::Own => None,
+        }
+    }
+
+    /// The position of the stream in which a copy or a fill is done, if one may be given; nothing for other calls.
+    pub fn stream_of_move(self) -> Option<Option<usize>> {
+        match self {
+            Class::Move(Move { stream, .. }) => Some(stream),
+            Class::Symbol => Some(Some(5)),
+            Class::Allocate { .. }
+            | Class::Memory { .. }
+            | Class::Free { .. }
             | Class::Create { .. }
             | Class::Destroy
             | Class::Synchronize
@@ -58,6 +119,42 @@ impl RuntimeClass {
         }
     }
 }
+
+/// `cudaMemcpy(to, from, bytes, kind)`.
+const fn copy(stream: Option<usize>) -> RuntimeClass {
+    let add = Call { name: "cotangent::add_copied", args: &[Arg::From, Arg::To, Arg::Same(2), Arg::Same(3)] };
+    let source = Source { from: 1, kind: 3, add, add_at_once: "cotangent::add_copied_at_once" };
+    Class::Move(Move { to: 0, from: Some(source), clear: CLEAR, stream })
+}
+
+/// `cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind)`.
+const fn copy_rows(stream: Option<usize>) -> RuntimeClass {
+    let args = &[Arg::From, Arg::Same(3), Arg::To, Arg::Same(1), Arg::Same(4), Arg::Same(5), Arg::Same(6)];
+    let add = Call { name: "cotangent::add_copied_rows", args };
+    let source = Source { from: 2, kind: 6, add, add_at_once: "cotangent::add_copied_rows_at_once" };
+    let clear = Call { name: "cotangent::clear_rows", args: &[Arg::To, Arg::Same(1), Arg::Same(4), Arg::Same(5)] };
+    Class::Move(Move { to: 0, from: Some(source), clear, stream })
+}
+
+/// `cudaMemset(to, byte, bytes)`.
+const fn fill(stream: Option<usize>) -> RuntimeClass {
+    Class::Move(Move { to: 0, from: None, clear: CLEAR, stream })
+}
+
+/// `cudaMemset2D(to, pitch, byte, width, height)`.
+const fn fill_rows(stream: Option<usize>) -> RuntimeClass {
+    let clear = Call { name: "cotangent::clear_rows", args: &[Arg::To, Arg::Same(1), Arg::Same(3), Arg::Same(4)] };
+    Class::Move(Move { to: 0, from: None, clear, stream })
+}
+
+/// `cudaMemset3D(pitched, byte, extent)`.
+const fn fill_box(stream: Option<usize>) -> RuntimeClass {
+    let clear = Call { name: "cotangent::clear_box", args: &[Arg::To, Arg::Same(0), Arg::Same(2)] };
+    Class::Move(Move { to: 0, from: None, clear, stream })
+}
+
+/// Of `cudaMemcpy` and `cudaMemset`, whose third argument is the number of bytes.
+const CLEAR: Call = Call { name: "cotangent::clear", args: &[Arg::To, Arg::Same(2)] };
 
 use RuntimeClass as Class;
 
@@ -80,14 +177,16 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cudaFree", FREE),
     ("cudaFreeHost", FREE),
     ("cudaFreeAsync", FREE),
-    ("cudaMemcpy", Class::Copy { bytes: 2, kind: 3, stream: None }),
-    ("cudaMemcpyAsync", Class::Copy { bytes: 2, kind: 3, stream: Some(4) }),
-    ("cudaMemcpy2D", Class::CopyRows { stream: None }),
-    ("cudaMemcpy2DAsync", Class::CopyRows { stream: Some(7) }),
-    ("cudaMemset", Class::Fill { stream: None }),
-    ("cudaMemsetAsync", Class::Fill { stream: Some(3) }),
-    ("cudaMemset2D", Class::FillRows { stream: None }),
-    ("cudaMemset2DAsync", Class::FillRows { stream: Some(5) }),
+    ("cudaMemcpy", copy(None)),
+    ("cudaMemcpyAsync", copy(Some(4))),
+    ("cudaMemcpy2D", copy_rows(None)),
+    ("cudaMemcpy2DAsync", copy_rows(Some(7))),
+    ("cudaMemset", fill(None)),
+    ("cudaMemsetAsync", fill(Some(3))),
+    ("cudaMemset2D", fill_rows(None)),
+    ("cudaMemset2DAsync", fill_rows(Some(5))),
+    ("cudaMemset3D", fill_box(None)),
+    ("cudaMemset3DAsync", fill_box(Some(3))),
     ("cudaMemcpyToSymbol", Class::Symbol),
     ("cudaMemcpyFromSymbol", Class::Symbol),
     ("cudaMemcpyToSymbolAsync", Class::Symbol),
@@ -174,6 +273,7 @@ const RUNTIME: &[(&str, RuntimeClass)] = &[
     ("cotangent::add_copied_rows_at_once", Class::Own),
     ("cotangent::clear", Class::Own),
     ("cotangent::clear_rows", Class::Own),
+    ("cotangent::clear_box", Class::Own),
     ("cotangent::check_launch", Class::Own),
     (CHECK_BLOCK, Class::Own),
     ("cotangent::push", Class::Own),

@@ -16,6 +16,7 @@ mod refused_stores;
 mod refused_views;
 mod request;
 mod reverse;
+mod runtime_calls;
 mod seeds;
 mod shadow;
 mod signatures;

@@ -12,7 +12,8 @@ use cotangent::diagnostic::Diagnostic;
 use cotangent::ir::{
     Expr, Function, FunctionId, LocalId, Module, Place, Scope, Stmt, StmtKind, Type, order, text, walk,
 };
-use cotangent::transform::{Analyses, Request, accumulate, privatize, reverse};
+use cotangent::source::Sources;
+use cotangent::transform::{Analyses, Request, accumulate, planned_reverse, privatize, reverse};
 
 use crate::file::{Options, Room, printed};
 
@@ -22,6 +23,11 @@ pub(crate) const ROOMS: &[Room] = &[
         name: "reverse",
         options: &["function=", "wrt=", "split", "save=", "rollback=", "slots=", "wide", "unproven"],
         run: reversed,
+    },
+    Room {
+        name: "plan",
+        options: &["function=", "wrt=", "split", "save=", "rollback=", "slots=", "wide", "unproven"],
+        run: planned,
     },
     Room { name: "accumulate", options: &["function=", "adjoints=", "own=", "anywhere="], run: accumulated },
     Room { name: "privatize", options: &["function="], run: privatized },
@@ -54,27 +60,39 @@ fn local(function: &Function, name: &str) -> Result<LocalId, String> {
 
 /// The gradient, or why there is none.
 fn reversed(module: Module, options: &Options) -> Result<String, String> {
-    let function = function(&module, options)?;
+    match requested(&module, options)?.and_then(|request| reverse(&module, &request)) {
+        Ok(gradient) => printed(&gradient),
+        Err(found) => Ok(refused(&found)),
+    }
+}
+
+/// What was decided for the gradient, or why there is none.
+fn planned(module: Module, options: &Options) -> Result<String, String> {
+    match requested(&module, options)?.and_then(|request| planned_reverse(&module, &request)) {
+        Ok((_, plans)) => Ok(plans.iter().map(|plan| plan.print(&Sources::default())).collect()),
+        Err(found) => Ok(refused(&found)),
+    }
+}
+
+/// The request of a text; the outer error is one of the text's own.
+fn requested(module: &Module, options: &Options) -> Result<Result<Request, Vec<Diagnostic>>, String> {
+    let function = function(module, options)?;
     let slots = options.get("slots").map(|slots| slots.parse().map_err(|error| format!("slots={slots}: {error}")));
     let slots = slots.transpose()?;
-    let gradient = || -> Result<Module, Vec<Diagnostic>> {
-        let mut request = Request::new(&module, function, names(options, "wrt").as_deref())?;
+    let request = || -> Result<Request, Vec<Diagnostic>> {
+        let mut request = Request::new(module, function, names(options, "wrt").as_deref())?;
         if options.get("split").is_some() {
-            request = request.split(&module, &names(options, "save").unwrap_or_default())?;
+            request = request.split(module, &names(options, "save").unwrap_or_default())?;
         }
         if let Some(names) = names(options, "rollback") {
-            request = request.rolled_back(&module, &names)?;
+            request = request.rolled_back(module, &names)?;
         }
         if options.get("unproven").is_some() {
             request = request.with_analyses(Analyses::Off);
         }
-        let request = request.with_record_slots(slots).with_wide_adjoints(&module, options.get("wide").is_some())?;
-        reverse(&module, &request)
+        request.with_record_slots(slots).with_wide_adjoints(module, options.get("wide").is_some())
     };
-    match gradient() {
-        Ok(gradient) => printed(&gradient),
-        Err(found) => Ok(refused(&found)),
-    }
+    Ok(request())
 }
 
 /// Diagnostics, without the places that a text does not have.

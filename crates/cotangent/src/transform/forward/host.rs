@@ -1,6 +1,7 @@
 //! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
 
 use super::super::launch::{is_waited_for, shared_bytes};
+use super::super::runtime_calls::{call_like, call_of, pointer_of};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
 use crate::ir::{Block, Expr, Launch, Place, Stmt, StmtKind, Type};
@@ -47,34 +48,24 @@ impl Pushforward<'_, '_> {
             (RuntimeClass::Free { .. }, [pointer, rest @ ..]) => {
                 self.tangent_of_memory(pointer).map(|shadow| same([vec![shadow], rest.to_vec()].concat()))
             }
-            (RuntimeClass::Copy { bytes, kind, stream }, [to, from, rest @ ..]) => {
-                clearing_is_waited_for = is_waited_for(stream, &args[kind]);
-                let stream = stream.and_then(|position| args.get(position));
-                match (self.tangent_of_memory(to), self.tangent_of_memory(from)) {
-                    (Some(to), Some(from)) => Some(same([vec![to, from], rest.to_vec()].concat())),
-                    (Some(to), None) => Some(clear(to, &[&args[bytes]], stream)),
-                    (None, _) => None,
-                }
-            }
-            (RuntimeClass::CopyRows { stream }, [to, to_pitch, from, from_pitch, rest @ ..]) => {
-                clearing_is_waited_for = is_waited_for(stream, &args[6]);
-                let stream = stream.and_then(|position| args.get(position));
-                match (self.tangent_of_memory(to), self.tangent_of_memory(from)) {
-                    (Some(to), Some(from)) => {
-                        let pointers = vec![to, to_pitch.clone(), from, from_pitch.clone()];
-                        Some(same([pointers, rest.to_vec()].concat()))
+            (RuntimeClass::Move(moved), _) => {
+                let source =
+                    moved.from.and_then(|source| Some((source, args.get(source.from)?, args.get(source.kind)?)));
+                clearing_is_waited_for = source.is_some_and(|(_, _, kind)| is_waited_for(moved.stream, kind));
+                let to = args.get(moved.to).and_then(|to| self.tangent_of_memory(&pointer_of(to)));
+                let from = source.and_then(|(source, from, _)| Some((source, self.tangent_of_memory(from)?)));
+                match (to, from) {
+                    (Some(to), Some((source, from))) => {
+                        let mut args = args.to_vec();
+                        (args[moved.to], args[source.from]) = (to, from);
+                        Some(same(args))
                     }
-                    (Some(to), None) => Some(clear(to, &[to_pitch, &args[4], &args[5]], stream)),
+                    (Some(to), None) => {
+                        let to = without_void(to);
+                        Some(call_like(moved.clear, moved.clear.name, [Some(&to), None], args, moved.stream))
+                    }
                     (None, _) => None,
                 }
-            }
-            (RuntimeClass::Fill { stream }, [to, _, bytes, ..]) => {
-                let stream = stream.and_then(|position| args.get(position));
-                self.tangent_of_memory(to).map(|to| clear(to, &[bytes], stream))
-            }
-            (RuntimeClass::FillRows { stream }, [to, pitch, _, width, height, ..]) => {
-                let stream = stream.and_then(|position| args.get(position));
-                self.tangent_of_memory(to).map(|to| clear(to, &[pitch, width, height], stream))
             }
             (RuntimeClass::Symbol, _) => self.copied_symbol(call, args, stmt),
             (RuntimeClass::Own, _) => {
@@ -89,10 +80,6 @@ impl Pushforward<'_, '_> {
             (
                 RuntimeClass::Allocate { .. }
                 | RuntimeClass::Free { .. }
-                | RuntimeClass::Copy { .. }
-                | RuntimeClass::CopyRows { .. }
-                | RuntimeClass::Fill { .. }
-                | RuntimeClass::FillRows { .. }
                 | RuntimeClass::Create { .. }
                 | RuntimeClass::Destroy
                 | RuntimeClass::Synchronize
@@ -126,7 +113,8 @@ impl Pushforward<'_, '_> {
         };
         let (to, Some(from)) = copy.at_offset(to.clone(), from) else {
             let (to, _) = copy.at_offset(to, None);
-            return Some(clear(to, &[copy.bytes], copy.stream));
+            let args = [without_void(to), copy.bytes.clone()].into_iter().chain(copy.stream.cloned());
+            return Some(call_of("cotangent::clear", args.collect()));
         };
         let mut source = Type::pointer(Type::Void);
         if let Type::Pointer(pointer) = &mut source {
@@ -151,10 +139,8 @@ impl Pushforward<'_, '_> {
     }
 }
 
-/// What sets tangents to zero.
-fn clear(to: Expr, sizes: &[&Expr], stream: Option<&Expr>) -> Stmt {
-    let call = if sizes.len() == 1 { "cotangent::clear" } else { "cotangent::clear_rows" };
-    let to = if to.ty.pointee() == Some(&Type::Void) { to.as_cast().cloned().unwrap_or(to) } else { to };
-    let args = [to].into_iter().chain(sizes.iter().copied().cloned()).chain(stream.cloned()).collect();
-    Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
+/// A pointer before it was made a `void*`.
+fn without_void(pointer: Expr) -> Expr {
+    let is_void = pointer.ty.pointee() == Some(&Type::Void);
+    pointer.as_cast().filter(|_| is_void).cloned().unwrap_or(pointer)
 }

@@ -19,7 +19,6 @@ mod frames;
 mod headers;
 mod plan;
 mod rules;
-mod runtime_calls;
 mod variables;
 
 use std::collections::{HashMap, HashSet};

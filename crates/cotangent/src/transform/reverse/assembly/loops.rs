@@ -92,7 +92,9 @@ impl Assembly<'_> {
         }
         let entries = rows.len();
         rows.extend(sliced.recorded.iter().copied());
-        let is_order_free = rows.is_empty() && self.rules.values().is_order_free(&adjoints, &it.declared);
+        let is_order_free = matches!(count, Count::Header(_))
+            && rows.is_empty()
+            && self.rules.values().is_order_free(&adjoints, &it.declared);
 
         let order = if is_order_free { How::Commutes } else { How::Backwards };
         self.rules.decide(it.stmt.span, "order", order);

@@ -9,7 +9,6 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
-use super::super::runtime_calls::{call_of, wait_for};
 use super::Facts;
 use crate::analysis::{Object, reads_through};
 use crate::ir::walk::{self, Node, own_variable};
@@ -17,6 +16,7 @@ use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::transform::launch::{self};
 use crate::transform::locals::without_spans;
+use crate::transform::runtime_calls::{call_of, wait_for};
 
 /// The stream of a launch or copy, if it is one and the same whenever it is come by.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,23 +39,7 @@ fn stream_of(stmt: &Stmt) -> Option<Option<&Expr>> {
     match &stmt.kind {
         StmtKind::Launch(launch) => Some(launch.stream.as_ref()),
         StmtKind::Runtime { call, args, .. } => {
-            let position = match runtime_class(call)? {
-                RuntimeClass::Copy { stream, .. }
-                | RuntimeClass::CopyRows { stream }
-                | RuntimeClass::Fill { stream }
-                | RuntimeClass::FillRows { stream } => stream,
-                RuntimeClass::Symbol => Some(5),
-                RuntimeClass::Allocate { .. }
-                | RuntimeClass::Memory { .. }
-                | RuntimeClass::Free { .. }
-                | RuntimeClass::Create { .. }
-                | RuntimeClass::Destroy
-                | RuntimeClass::Synchronize
-                | RuntimeClass::Record
-                | RuntimeClass::WaitFor
-                | RuntimeClass::Query
-                | RuntimeClass::Own => return None,
-            };
+            let position = runtime_class(call)?.stream_of_move()?;
             Some(position.and_then(|position| args.get(position)))
         }
         StmtKind::Declare { .. }

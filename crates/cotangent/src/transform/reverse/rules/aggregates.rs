@@ -1,12 +1,12 @@
 //! Records with pointers that launches take by value: the pointers in them, and the records of adjoints beside them.
 
-use super::super::runtime_calls::call_of;
 use super::Rules;
 use crate::analysis::{carries_floats, uses_memory};
 use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::{Block, Expr, ExprKind, Type};
 use crate::source::Span;
 use crate::transform::locals::{aggregate, zero};
+use crate::transform::runtime_calls::call_of;
 
 /// Where memory is allocated and freed for the time of a launch.
 pub(in crate::transform::reverse) struct Scratch<'a> {

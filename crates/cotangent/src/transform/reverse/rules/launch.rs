@@ -8,7 +8,6 @@ use super::super::decision::How;
 use super::super::derivatives::Derived;
 use super::super::facts::allocations::variable;
 use super::super::facts::beginnings::{Beginnings, beginnings};
-use super::super::runtime_calls::{call_of, const_void, fetch, null_stream, wait_for};
 use super::super::variables::as_pointer;
 use super::aggregates::Scratch;
 use super::{Pair, Rules};
@@ -20,6 +19,7 @@ use crate::source::Span;
 use crate::transform::launch::{self, Slots as LaunchSlots};
 use crate::transform::locals::{declare, without_spans};
 use crate::transform::overlap::root;
+use crate::transform::runtime_calls::{call_of, const_void, fetch, null_stream, wait_for};
 
 /// Arguments of a launch, by position, that are arrays to be copied as a whole; and their sizes.
 type Copied = Vec<(usize, Expr)>;

@@ -4,14 +4,14 @@
 //! allocation. A copy becomes an addition in the other direction.
 
 use super::super::facts::allocations::{STREAM_END, always_frees, blocks, pointed_to};
-use super::super::runtime_calls::{call_of, null_stream, optional, typed, uncast, wait_for};
 use super::{Pair, Rules};
 use crate::analysis::{Base, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Module, Place, Stmt, StmtKind, Type};
-use crate::rules::{RuntimeClass, runtime_class};
+use crate::rules::{Move, RuntimeClass, runtime_class};
 use crate::source::Span;
 use crate::transform::locals::assign;
+use crate::transform::runtime_calls::{call_like, call_of, null_stream, optional, pointer_of, typed, uncast, wait_for};
 use crate::transform::variables::SymbolCopy;
 
 /// What is left in the forward sweep of a call that comes later: its result.
@@ -68,61 +68,7 @@ impl Rules<'_> {
                 }
                 pair.forward = went_well(into);
             }
-            (RuntimeClass::Copy { bytes, kind: kind_at, stream }, [to, from, ..]) => {
-                let (bytes, kind) = (args[bytes].clone(), args[kind_at].clone());
-                let is_contended = self.is_contended(&self.facts.objects.targets(from));
-                let tail = [vec![bytes.clone(), kind], optional(args, stream)].concat();
-                match self.copied(to, from, stmt.span) {
-                    Some((to, Some(from))) => {
-                        let call = if is_contended { "cotangent::add_copied_at_once" } else { "cotangent::add_copied" };
-                        out.push(call_of(call, [vec![from, to], tail].concat()))
-                    }
-                    Some((to, None)) => {
-                        out.extend(self.facts.wait_of_copy(stream, &args[kind_at]));
-                        let rest = [vec![to, bytes], optional(args, stream)].concat();
-                        out.push(call_of("cotangent::clear", rest));
-                    }
-                    None => {
-                        out.extend(self.facts.wait_of_constant_copy(stream, &args[kind_at]));
-                        return pair;
-                    }
-                }
-                out.extend(self.facts.wait_after(args, &args[kind_at], stream));
-            }
-            (RuntimeClass::CopyRows { stream }, [to, to_pitch, from, from_pitch, width, height, kind, ..]) => {
-                let (to_pitch, from_pitch) = (to_pitch.clone(), from_pitch.clone());
-                let is_contended = self.is_contended(&self.facts.objects.targets(from));
-                let rows = vec![width.clone(), height.clone()];
-                match self.copied(to, from, stmt.span) {
-                    Some((to, Some(from))) => {
-                        let pointers = vec![from, from_pitch, to, to_pitch];
-                        let rest = [pointers, rows, vec![kind.clone()], optional(args, stream)].concat();
-                        let call = if is_contended {
-                            "cotangent::add_copied_rows_at_once"
-                        } else {
-                            "cotangent::add_copied_rows"
-                        };
-                        out.push(call_of(call, rest));
-                    }
-                    Some((to, None)) => {
-                        out.extend(self.facts.wait_of_copy(stream, kind));
-                        let rest = [vec![to, to_pitch], rows, optional(args, stream)].concat();
-                        out.push(call_of("cotangent::clear_rows", rest));
-                    }
-                    None => {
-                        out.extend(self.facts.wait_of_constant_copy(stream, kind));
-                        return pair;
-                    }
-                }
-                out.extend(self.facts.wait_after(args, kind, stream));
-            }
-            (RuntimeClass::Fill { stream }, [to, _, bytes, ..]) => {
-                out.extend(self.filled("cotangent::clear", to, &[bytes], optional(args, stream), stmt.span));
-            }
-            (RuntimeClass::FillRows { stream }, [to, pitch, _, width, height, ..]) => {
-                let rows = [pitch, width, height];
-                out.extend(self.filled("cotangent::clear_rows", to, &rows, optional(args, stream), stmt.span));
-            }
+            (RuntimeClass::Move(moved), _) => out.extend(self.moved(moved, args, stmt.span)),
             (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
             (RuntimeClass::Create { destroy }, [target, ..]) => {
                 if let Some(handle) = pointed_to(target).filter(|handle| self.facts.is_destroyed(handle)) {
@@ -165,10 +111,6 @@ impl Rules<'_> {
             // With fewer arguments than they take, which Clang does not let pass.
             (
                 RuntimeClass::Free { .. }
-                | RuntimeClass::Copy { .. }
-                | RuntimeClass::CopyRows { .. }
-                | RuntimeClass::Fill { .. }
-                | RuntimeClass::FillRows { .. }
                 | RuntimeClass::Create { .. }
                 | RuntimeClass::Destroy
                 | RuntimeClass::Record
@@ -179,14 +121,33 @@ impl Rules<'_> {
         pair
     }
 
-    /// The reverse of a fill: what was there before does not matter any more.
-    fn filled(&mut self, call: &str, to: &Expr, sizes: &[&Expr], stream: Vec<Expr>, span: Span) -> Block {
-        let Some(shadow) = self.shadow_of_memory(to, span) else { return Block::new() };
-        let sizes = sizes.iter().copied().cloned();
-        let mut out = vec![call_of(call, [shadow].into_iter().chain(sizes).chain(stream.clone()).collect())];
-        if self.facts.is_touched_by_host(&self.facts.objects.targets(to)) {
-            out.push(wait_for(stream.into_iter().next()));
+    /// The reverse of a copy or a fill.
+    fn moved(&mut self, moved: Move, args: &[Expr], span: Span) -> Block {
+        let Move { to, from, clear, stream } = moved;
+        let Some(target) = args.get(to).map(pointer_of) else { return Block::new() };
+        let cleared = |to: Expr| call_like(clear, clear.name, [Some(&to), None], args, stream);
+        let Some(source) = from else {
+            // What was there before does not matter any more.
+            let Some(shadow) = self.shadow_of_memory(&target, span) else { return Block::new() };
+            let is_next = self.facts.is_touched_by_host(&self.facts.objects.targets(&target));
+            let wait = is_next.then(|| wait_for(optional(args, stream).into_iter().next()));
+            return [cleared(shadow)].into_iter().chain(wait).collect();
+        };
+        let (Some(origin), Some(kind)) = (args.get(source.from), args.get(source.kind)) else { return Block::new() };
+        let mut out = Block::new();
+        match self.copied(&target, origin, span) {
+            Some((to, Some(from))) => {
+                let is_contended = self.is_contended(&self.facts.objects.targets(origin));
+                let name = if is_contended { source.add_at_once } else { source.add.name };
+                out.push(call_like(source.add, name, [Some(&to), Some(&from)], args, stream));
+            }
+            Some((to, None)) => {
+                out.extend(self.facts.wait_of_copy(stream, kind));
+                out.push(cleared(to));
+            }
+            None => return self.facts.wait_of_constant_copy(stream, kind).into_iter().collect(),
         }
+        out.extend(self.facts.wait_after(args, kind, stream));
         out
     }
 

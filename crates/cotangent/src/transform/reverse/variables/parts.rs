@@ -1,10 +1,10 @@
 //! The parts of variables and places, and the statements that copy, clear, record and fill them.
 
-use super::super::runtime_calls::{call_of, fetch};
 use super::{Variables, as_pointer, plain};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
 use crate::transform::locals::constant;
 use crate::transform::locals::{assign, declare, zero};
+use crate::transform::runtime_calls::{call_of, fetch};
 
 impl Variables<'_> {
     /// The scalars that a place consists of.

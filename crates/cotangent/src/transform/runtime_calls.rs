@@ -1,6 +1,7 @@
 //! Calls of the CUDA runtime and of Cotangent's own that derivatives of host functions make, and their arguments.
 
 use crate::ir::{Expr, ExprKind, Place, PointerType, Stmt, StmtKind, Type};
+use crate::rules::{Arg, Call};
 
 pub(super) fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
     Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
@@ -45,4 +46,29 @@ pub(super) fn uncast(pointer: &Expr) -> &Expr {
 pub(super) fn typed(pointer: &Expr) -> &Expr {
     let is_made_void = |operand: &&Expr| pointer.ty.pointee() == Some(&Type::Void) && operand.ty.is_pointer();
     pointer.as_cast().filter(is_made_void).map_or(pointer, typed)
+}
+
+/// A call that derivatives make in the place of a copy or a fill, with the derivatives of its ends.
+pub(super) fn call_like(
+    call: Call,
+    name: &str,
+    [to, from]: [Option<&Expr>; 2],
+    args: &[Expr],
+    stream: Option<usize>,
+) -> Stmt {
+    let given = call.args.iter().filter_map(|arg| match arg {
+        Arg::To => to.cloned(),
+        Arg::From => from.cloned(),
+        Arg::Same(position) => args.get(*position).cloned(),
+    });
+    call_of(name, given.chain(optional(args, stream)).collect())
+}
+
+/// The pointer that an argument is, or that is the first field of it.
+pub(super) fn pointer_of(arg: &Expr) -> Expr {
+    match (&arg.ty, &arg.kind) {
+        (Type::Record(_), ExprKind::Load(place)) => Expr::load(place.clone().field(0, Type::pointer(Type::Void))),
+        (Type::Record(_), ExprKind::Construct(operands)) => operands.first().unwrap_or(arg).clone(),
+        _ => arg.clone(),
+    }
 }
