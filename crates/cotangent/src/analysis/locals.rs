@@ -6,8 +6,8 @@
 use std::ops::ControlFlow;
 
 use crate::index::IdVec;
-use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+use crate::ir::walk::{self, Node, own_variable};
+use crate::ir::{Expr, ExprKind, Function, LocalId, Place, PlaceKind, StmtKind, Storage, Type};
 
 /// How one local is used.
 #[derive(Clone, Default, Debug)]
@@ -75,14 +75,17 @@ pub fn locals(function: &Function) -> Locals<'_> {
             | StmtKind::Runtime { .. }
             | StmtKind::Pop { .. }
             | StmtKind::Opaque { .. } => {
-                stored_places(stmt).into_iter().filter_map(variable).for_each(|local| locals[local].is_changed = true);
+                walk::written_places(stmt)
+                    .into_iter()
+                    .filter_map(own_variable)
+                    .for_each(|local| locals[local].is_changed = true);
             }
         }
     });
     let is_const_kept = keeps_const(function);
     let _ = walk::visit_block(&function.body, &mut |node| {
         if let Node::Expr(Expr { kind: ExprKind::AddressOf(place), ty, .. }) = node
-            && let Some(local) = variable(place)
+            && let Some(local) = own_variable(place)
             && !(is_read_only(ty) && is_const_kept)
         {
             locals[local].is_exposed = true;
@@ -93,40 +96,6 @@ pub fn locals(function: &Function) -> Locals<'_> {
         locals[local].is_exposed |= entry.storage != Storage::Private;
     }
     locals
-}
-
-/// The places that a statement itself stores to.
-pub fn stored_places(stmt: &Stmt) -> Vec<&Place> {
-    match &stmt.kind {
-        StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } | StmtKind::Pop { into: place, .. } => {
-            vec![place]
-        }
-        StmtKind::Call { into, .. }
-        | StmtKind::Runtime { into, .. }
-        | StmtKind::Opaque { into, .. }
-        | StmtKind::Barrier { into, .. }
-        | StmtKind::Collective { into, .. } => into.iter().collect(),
-        StmtKind::Atomic { place, into, .. } => into.iter().chain([place]).collect(),
-        StmtKind::Declare { .. }
-        | StmtKind::If { .. }
-        | StmtKind::For(_)
-        | StmtKind::While { .. }
-        | StmtKind::Switch { .. }
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Return(_)
-        | StmtKind::Launch(_)
-        | StmtKind::Push { .. } => Vec::new(),
-    }
-}
-
-/// The local that a place is, or is a part of.
-pub fn variable(place: &Place) -> Option<LocalId> {
-    match &place.kind {
-        PlaceKind::Local(local) => Some(*local),
-        PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => variable(base),
-        PlaceKind::Global(_) | PlaceKind::Element(..) => None,
-    }
 }
 
 /// Whether nothing is stored through pointers to `const`: no `const` is cast away.

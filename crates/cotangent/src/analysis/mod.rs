@@ -1,5 +1,7 @@
 //! Facts about a module, for the passes that change it. Nothing here changes one.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod activity;
 pub mod affine;
 mod effects;

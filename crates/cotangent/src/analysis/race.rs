@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::affine::Values;
 use super::evidence::evidence;
-use super::locals::{locals, stored_places};
+use super::locals::locals;
 use super::location::Step;
 use super::ordering::{Ordering, asks_for_thread, is_without_jumps, ordering};
 use super::owner::{Fact, facts, is_owned};
@@ -266,7 +266,7 @@ fn is_one_array(values: &Values<'_>, group: &Group<'_, '_>, groups: &[Group<'_, 
 fn written(roots: &Roots<'_>, body: &[Stmt]) -> Vec<Root> {
     let mut written = BTreeSet::new();
     walk::each_stmt(body, &mut |stmt| {
-        stored_places(stmt).into_iter().for_each(|place| written.extend(roots.place(place)));
+        walk::written_places(stmt).into_iter().for_each(|place| written.extend(roots.place(place)));
         written.extend(roots.written_by_call(stmt));
     });
     written.into_iter().collect()

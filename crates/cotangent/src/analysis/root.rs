@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::effects::{Effects, effects};
-use super::locals::{Locals, stored_places};
+use super::locals::Locals;
 use super::objects::{Base, Object};
 use crate::ir::{
     BinaryOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind,
@@ -53,7 +53,7 @@ impl<'f> Roots<'f> {
         let mut known = HashMap::new();
         walk::each_stmt(&function.body, &mut |stmt| {
             let is_memory = |place: &&Place| !matches!(place.kind, PlaceKind::Local(_));
-            let mut stored = stored_places(stmt).into_iter().filter(is_memory);
+            let mut stored = walk::written_places(stmt).into_iter().filter(is_memory);
             stores_pointers |= stored.any(|place| may_hold_pointer(module, &place.ty));
             if let StmtKind::Call { function, args, .. } = &stmt.kind {
                 let effects = known.entry(*function).or_insert_with(|| effects(module, *function));

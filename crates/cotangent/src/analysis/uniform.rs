@@ -230,10 +230,9 @@ fn callees(body: &[Stmt]) -> Vec<FunctionId> {
 
 /// The value of a whole number, whatever its type.
 fn constant(expr: &Expr) -> Option<i128> {
-    match &expr.kind {
-        ExprKind::Int(value) => Some(*value),
-        ExprKind::Cast(operand) if matches!(expr.ty, Type::Int(_)) => constant(operand),
-        _ => None,
+    match expr.as_cast() {
+        Some(operand) if matches!(expr.ty, Type::Int(_)) => constant(operand),
+        Some(_) | None => expr.as_int(),
     }
 }
 

@@ -102,10 +102,7 @@ pub(super) fn arguments(scope: &Scope<'_>, args: &[Expr]) -> Vec<String> {
 /// Arguments of a call of the CUDA runtime, whose enumerations are numbers in the IR.
 pub(super) fn runtime_arguments(scope: &Scope<'_>, call: &str, args: &[Expr]) -> Vec<String> {
     let argument = |(position, arg): (usize, &Expr)| {
-        let number = match &arg.kind {
-            ExprKind::Cast(operand) if matches!(arg.ty, Type::Opaque(_)) => operand,
-            _ => arg,
-        };
+        let number = arg.as_cast().filter(|_| matches!(arg.ty, Type::Opaque(_))).unwrap_or(arg);
         match runtime::enumeration(call, position) {
             Some(enumeration) if number.ty.is_integral() => enumerator(scope, enumeration, number),
             Some(_) | None => converted(scope, arg).text,

@@ -5,6 +5,8 @@
 //! rules (`conversions`, `precedence`), what differs between dialects is data (`dialect`), and lines are broken by one
 //! algorithm (`layout`). The same module gives the same text, byte for byte.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod behind;
 mod casts;
 mod construct;

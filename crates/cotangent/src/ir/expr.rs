@@ -223,6 +223,32 @@ impl BinaryOp {
         }
     }
 
+    /// Whether a comparison of two integers holds; none if it is no comparison.
+    pub fn holds(self, left: i128, right: i128) -> Option<bool> {
+        match self {
+            BinaryOp::Equal => Some(left == right),
+            BinaryOp::NotEqual => Some(left != right),
+            BinaryOp::Less => Some(left < right),
+            BinaryOp::LessEqual => Some(left <= right),
+            BinaryOp::Greater => Some(left > right),
+            BinaryOp::GreaterEqual => Some(left >= right),
+            BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Offset
+            | BinaryOp::Distance => None,
+        }
+    }
+
     /// Whether the result is `bool` whatever the operands are.
     pub fn is_comparison(self) -> bool {
         match self {
@@ -356,10 +382,12 @@ impl Expr {
 
     /// A binary operator; the type follows from the operator and the left operand.
     pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
-        let ty = match op {
-            _ if op.is_comparison() => Type::Bool,
-            BinaryOp::Distance => Type::LONG,
-            _ => left.ty.clone(),
+        let ty = if op.is_comparison() {
+            Type::Bool
+        } else if op == BinaryOp::Distance {
+            Type::LONG
+        } else {
+            left.ty.clone()
         };
         Expr::new(ExprKind::Binary(op, Box::new(left), Box::new(right)), ty)
     }

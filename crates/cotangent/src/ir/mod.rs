@@ -13,11 +13,14 @@
 //! There is a text form (`text`), which prints and parses, so that passes are tested without Clang; a validator
 //! (`validate`) that states and checks what a well-formed module is; and a `walk` for passes which care about few kinds.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 use std::sync::Arc;
 
 #[cfg(test)]
 pub(crate) mod arbitrary;
 pub mod build;
+mod classify;
 mod expr;
 mod flow;
 mod module;
@@ -32,6 +35,7 @@ mod types;
 pub mod validate;
 pub mod walk;
 
+pub use classify::Called;
 pub use expr::{Axis, BinaryOp, Builtin, Expr, ExprKind, Place, PlaceKind, Real, UnaryOp};
 pub use flow::can_reach_end;
 pub use module::{

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use super::walk::{self, Node, NodeMut};
 use super::{
     Block, Expr, ExprKind, Function, FunctionId, GlobalId, Local, LocalId, Module, PlaceKind, PointerType, RecordId,
-    Rule, StmtKind, Type,
+    Rule, Type,
 };
 use crate::index::{Id, IdVec};
 
@@ -70,11 +70,7 @@ pub fn needed_by(module: &Module, roots: &[FunctionId]) -> Module {
 fn called(module: &Module) -> Vec<FunctionId> {
     let mut called = Vec::new();
     for function in module.functions.iter() {
-        walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
-            StmtKind::Call { function, .. } => called.push(*function),
-            StmtKind::Launch(launch) => called.push(launch.kernel),
-            _ => {}
-        });
+        walk::each_stmt(&function.body, &mut |stmt| called.extend(stmt.called().map(|called| called.function)));
     }
     called
 }
@@ -136,13 +132,12 @@ impl Order<'_> {
         let mut callees = Vec::new();
         let _ = walk::visit_block(&function.body, &mut |node| {
             match node {
-                Node::Stmt(stmt) => match &stmt.kind {
-                    StmtKind::Declare { local, .. } => self.ty(&function.locals[*local].ty),
-                    StmtKind::For(counted) => self.ty(&function.locals[counted.counter].ty),
-                    StmtKind::Call { function, .. } => callees.push(*function),
-                    StmtKind::Launch(launch) => callees.push(launch.kernel),
-                    _ => {}
-                },
+                Node::Stmt(stmt) => {
+                    if let Some(local) = walk::declared_local(stmt) {
+                        self.ty(&function.locals[local].ty);
+                    }
+                    callees.extend(stmt.called().map(|called| called.function));
+                }
                 Node::Expr(expr) => self.expr(expr),
                 Node::Place(place) => {
                     if let PlaceKind::Global(global) = &place.kind {
@@ -244,13 +239,11 @@ impl Rename<'_> {
 
     fn node(&self, node: NodeMut<'_>) {
         match node {
-            NodeMut::Stmt(stmt) => match &mut stmt.kind {
-                StmtKind::Call { function, .. } => *function = *self.functions.get(function).unwrap_or(function),
-                StmtKind::Launch(launch) => {
-                    launch.kernel = *self.functions.get(&launch.kernel).unwrap_or(&launch.kernel);
+            NodeMut::Stmt(stmt) => {
+                if let Some((function, _)) = stmt.called_mut() {
+                    *function = *self.functions.get(function).unwrap_or(function);
                 }
-                _ => {}
-            },
+            }
             NodeMut::Expr(expr) => {
                 self.ty(&mut expr.ty);
                 if let ExprKind::SizeOf(ty) = &mut expr.kind {
@@ -285,29 +278,9 @@ pub fn declared_only(
 ) -> IdVec<LocalId, Local> {
     let mut numbering = Numbering::default();
     params.iter().for_each(|param| numbering.add(*param));
-    walk::each_stmt(block, &mut |stmt| match &stmt.kind {
-        StmtKind::Declare { local, .. } => numbering.add(*local),
-        StmtKind::For(counted) => numbering.add(counted.counter),
-        _ => {}
-    });
+    walk::each_stmt(block, &mut |stmt| walk::declared_local(stmt).into_iter().for_each(|local| numbering.add(local)));
     let new = |old: &mut LocalId| *old = *numbering.numbers.get(old).unwrap_or(old);
     params.iter_mut().for_each(new);
-    let _ = walk::visit_block_mut(block, &mut |node| {
-        match node {
-            NodeMut::Stmt(stmt) => match &mut stmt.kind {
-                StmtKind::Declare { local, .. } => new(local),
-                StmtKind::For(counted) => new(&mut counted.counter),
-                StmtKind::Push { record, .. } | StmtKind::Pop { record, .. } => new(record),
-                _ => {}
-            },
-            NodeMut::Place(place) => {
-                if let PlaceKind::Local(local) = &mut place.kind {
-                    new(local);
-                }
-            }
-            NodeMut::Expr(_) => {}
-        }
-        ControlFlow::<()>::Continue(())
-    });
+    walk::each_local_mut(block, &mut { new });
     numbering.in_order.iter().map(|old| locals[*old].clone()).collect()
 }

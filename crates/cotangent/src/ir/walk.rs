@@ -6,7 +6,7 @@
 //! go the same way, so that expressions are rewritten from the inside out; what a statement is replaced by is visited.
 //!
 //! `expr_parts`, `place_parts` and `stmt_parts` give the direct parts only, and are all that the visits know about
-//! kinds. Here alone a `match` may group the kinds that it does not care about.
+//! kinds.
 //!
 //! Recursion is as deep as the tree, which in a valid module is at most `MAX_DEPTH` levels.
 
@@ -82,6 +82,20 @@ pub fn each_expr<'a>(block: &'a [Stmt], f: &mut impl FnMut(&'a Expr)) {
     });
 }
 
+/// Whether an expression loads a place of some sort.
+pub fn loads_any<'a>(expr: &'a Expr, is_meant: &mut impl FnMut(&'a Place) -> bool) -> bool {
+    visit_expr(expr, &mut |node| stop_if(node.as_load().is_some_and(&mut *is_meant))).is_break()
+}
+
+/// Whether a block loads a place of some sort.
+pub fn block_loads_any<'a>(block: &'a [Stmt], is_meant: &mut impl FnMut(&'a Place) -> bool) -> bool {
+    visit_block(block, &mut |node| stop_if(node.as_load().is_some_and(&mut *is_meant))).is_break()
+}
+
+fn stop_if(is_found: bool) -> ControlFlow<()> {
+    if is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
 /// Calls `f` for every place of a block.
 pub fn each_place<'a>(block: &'a [Stmt], f: &mut impl FnMut(&'a Place)) {
     let _ = visit_block(block, &mut |node| {
@@ -97,7 +111,23 @@ pub fn declared_local(stmt: &Stmt) -> Option<LocalId> {
     match &stmt.kind {
         StmtKind::Declare { local, .. } => Some(*local),
         StmtKind::For(for_loop) => Some(for_loop.counter),
-        _ => None,
+        StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => None,
     }
 }
 
@@ -113,7 +143,16 @@ pub fn written_places(stmt: &Stmt) -> Vec<&Place> {
         | StmtKind::Collective { into, .. }
         | StmtKind::Runtime { into, .. }
         | StmtKind::Opaque { into, .. } => into.iter().collect(),
-        _ => Vec::new(),
+        StmtKind::Declare { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Launch(_)
+        | StmtKind::Push { .. } => Vec::new(),
     }
 }
 
@@ -147,7 +186,21 @@ pub fn each_local_mut(block: &mut [Stmt], f: &mut impl FnMut(&mut LocalId)) {
                 | StmtKind::Push { record: id, .. }
                 | StmtKind::Pop { record: id, .. } => f(id),
                 StmtKind::For(for_loop) => f(&mut for_loop.counter),
-                _ => {}
+                StmtKind::Assign { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::Call { .. }
+                | StmtKind::If { .. }
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Launch(_)
+                | StmtKind::Runtime { .. }
+                | StmtKind::Opaque { .. } => {}
             },
             NodeMut::Place(Place { kind: PlaceKind::Local(id), .. }) => f(id),
             NodeMut::Place(_) | NodeMut::Expr(_) => {}
@@ -255,7 +308,12 @@ pub fn expr_parts<'a, B>(expr: &'a Expr, f: &mut impl FnMut(Part<'a>) -> Control
         ExprKind::Math(_, operands) | ExprKind::Construct(operands) => {
             operands.iter().try_for_each(|operand| f(Part::Expr(operand)))
         }
-        _ => ControlFlow::Continue(()),
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_) => ControlFlow::Continue(()),
     }
 }
 
@@ -276,7 +334,12 @@ pub fn expr_parts_mut<B>(expr: &mut Expr, f: &mut impl FnMut(PartMut<'_>) -> Con
         ExprKind::Math(_, operands) | ExprKind::Construct(operands) => {
             operands.iter_mut().try_for_each(|operand| f(PartMut::Expr(operand)))
         }
-        _ => ControlFlow::Continue(()),
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_) => ControlFlow::Continue(()),
     }
 }
 
@@ -292,7 +355,7 @@ pub fn place_parts<'a, B>(place: &'a Place, f: &mut impl FnMut(Part<'a>) -> Cont
             f(Part::Place(base))?;
             f(Part::Expr(index))
         }
-        _ => ControlFlow::Continue(()),
+        PlaceKind::Local(_) | PlaceKind::Global(_) => ControlFlow::Continue(()),
     }
 }
 
@@ -308,7 +371,7 @@ pub fn place_parts_mut<B>(place: &mut Place, f: &mut impl FnMut(PartMut<'_>) -> 
             f(PartMut::Place(base))?;
             f(PartMut::Expr(index))
         }
-        _ => ControlFlow::Continue(()),
+        PlaceKind::Local(_) | PlaceKind::Global(_) => ControlFlow::Continue(()),
     }
 }
 

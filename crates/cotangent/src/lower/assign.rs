@@ -90,10 +90,8 @@ impl<'a> Body<'_, 'a> {
         debug_assert_eq!(node.kind, Kind::UnaryOperator);
         let op = if node.opcode() == "++" { BinaryOp::Add } else { BinaryOp::Subtract };
         // Small integers are computed in `int`, and pointers step by `int` elements.
-        let computed_in = match &place.ty {
-            Type::Int(kind) if kind.bits() < 32 => Type::INT,
-            other => other.clone(),
-        };
+        let is_small = matches!(&place.ty, Type::Int(kind) if kind.bits() < 32);
+        let computed_in = if is_small { Type::INT } else { place.ty.clone() };
         let one = convert(Expr::int(1), if computed_in.is_pointer() { Type::INT } else { computed_in.clone() });
         let old = convert(Expr::load(place.clone()), computed_in);
         let new = self.combine(op, old, one, node)?;

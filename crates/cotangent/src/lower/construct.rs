@@ -85,7 +85,8 @@ impl<'a> Body<'_, 'a> {
             Type::Record(record) => {
                 self.context.module.records[*record].fields.iter().map(|field| field.ty.clone()).collect()
             }
-            _ => match given {
+            Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Pointer(_) | Type::Opaque(_) => match given
+            {
                 [] => return Ok(zero(&self.context.module, ty)),
                 [only] => {
                     let value = self.value(only)?;
@@ -108,7 +109,7 @@ impl<'a> Body<'_, 'a> {
             values.push(value);
         }
         // What is zero at the end need not be given.
-        while values.last().is_some_and(is_zero_fill) && matches!(ty, Type::Array(..)) {
+        while values.last().is_some_and(Expr::is_zero_fill) && matches!(ty, Type::Array(..)) {
             values.pop();
         }
         Ok(Expr::new(ExprKind::Construct(values), ty.clone()).at(node.span))
@@ -331,14 +332,13 @@ impl<'a> Body<'_, 'a> {
         let mut args = args.iter();
         for param in function.children(Kind::ParmVarDecl) {
             let Some(arg) = args.next() else { return };
-            let binding = match &arg.kind {
-                _ if self.context.is_vector_parameter(self.pass, param) => {
-                    let Some(size) = args.next() else { return };
-                    self.bound_vector(arg, size)
-                }
-                ExprKind::AddressOf(place) if arg.ty.is_reference() => Binding::Place(place.clone()),
-                _ if arg.ty.is_reference() => Binding::Place(Place::deref(arg.clone())),
-                _ => Binding::Value(arg.clone()),
+            let binding = if self.context.is_vector_parameter(self.pass, param) {
+                let Some(size) = args.next() else { return };
+                self.bound_vector(arg, size)
+            } else if arg.ty.is_reference() {
+                Binding::Place(arg.as_address().cloned().unwrap_or_else(|| Place::deref(arg.clone())))
+            } else {
+                Binding::Value(arg.clone())
             };
             self.bindings.insert(param.id, binding);
         }
@@ -400,14 +400,4 @@ pub(super) fn zero(module: &Module, ty: &Type) -> Expr {
         Type::Void | Type::Pointer(_) | Type::Opaque(_) => ExprKind::Null,
     };
     Expr::new(kind, ty.clone())
-}
-
-/// Whether leaving an element out of a list gives the same value.
-fn is_zero_fill(value: &Expr) -> bool {
-    match &value.kind {
-        ExprKind::Int(0) | ExprKind::Bool(false) | ExprKind::Null => true,
-        ExprKind::Float(real) => real.0.to_bits() == 0,
-        ExprKind::Construct(values) => values.is_empty(),
-        _ => false,
-    }
 }

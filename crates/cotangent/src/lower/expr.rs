@@ -201,9 +201,10 @@ impl<'a> Body<'_, 'a> {
             let Some(value) = self.context.declarations(self.pass).enumerator(reference.id) else {
                 return broken(node.span, "an enumerator without a value");
             };
-            return Ok(match ty {
-                Type::Int(kind) => Expr::integer(value, kind),
-                other => Expr::cast(Expr::integer(value, IntKind::Int), other),
+            return Ok(if let Type::Int(kind) = ty {
+                Expr::integer(value, kind)
+            } else {
+                Expr::cast(Expr::integer(value, IntKind::Int), ty)
             });
         }
         if let Some(Binding::Value(value)) = self.bindings.get(&reference.id) {
@@ -387,10 +388,8 @@ impl<'a> Body<'_, 'a> {
 
 /// An integer in a type that holds its negative.
 fn signed(value: Expr) -> Expr {
-    match value.ty {
-        Type::Int(kind) if kind.is_signed() => value,
-        _ => convert(value, Type::LONG),
-    }
+    let is_signed = matches!(value.ty, Type::Int(kind) if kind.is_signed());
+    if is_signed { value } else { convert(value, Type::LONG) }
 }
 
 /// The floating constant of a type.

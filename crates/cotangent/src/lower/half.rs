@@ -191,7 +191,7 @@ impl<'a> Body<'_, 'a> {
                 let low = choose(low, mask(0xffff), mask(0));
                 Expr::binary(BinaryOp::BitOr, low, choose(high, mask(0xffff_0000), mask(0)))
             }
-            _ => {
+            Type::Void | Type::Float(_) | Type::Pointer(_) | Type::Array(..) | Type::Record(_) | Type::Opaque(_) => {
                 let number =
                     |cond| choose(cond, float_constant(1.0, element.clone()), float_constant(0.0, element.clone()));
                 Expr::new(ExprKind::Construct(vec![number(low), number(high)]), ty.clone())
@@ -207,7 +207,16 @@ impl<'a> Body<'_, 'a> {
             ExprKind::Construct(_) => true,
             ExprKind::Load(place) => !is_pair || is_of_variable(place),
             ExprKind::Float(_) | ExprKind::Int(_) => true,
-            _ => !is_pair && !is_used_twice,
+            ExprKind::Bool(_)
+            | ExprKind::Null
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_) => !is_pair && !is_used_twice,
         };
         if is_simple { arg } else { self.keep(arg) }
     }
@@ -215,14 +224,12 @@ impl<'a> Body<'_, 'a> {
     /// A number of a pair; a number is itself.
     fn part(&self, arg: &Expr, position: usize) -> Option<Expr> {
         let Some(element) = self.element(&arg.ty) else { return Some(arg.clone()) };
-        match &arg.kind {
-            ExprKind::Construct(values) => values.get(position).cloned(),
-            ExprKind::Load(place) => {
-                let field = u32::try_from(position).ok()?;
-                Some(Expr::load(place.clone().field(field, element).at(place.span)))
-            }
-            _ => None,
+        if let ExprKind::Construct(values) = &arg.kind {
+            return values.get(position).cloned();
         }
+        let place = arg.as_load()?;
+        let field = u32::try_from(position).ok()?;
+        Some(Expr::load(place.clone().field(field, element).at(place.span)))
     }
 }
 

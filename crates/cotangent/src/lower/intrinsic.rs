@@ -174,10 +174,7 @@ impl<'a> Body<'_, 'a> {
         }
         let Type::Record(_) = value.ty else { return broken(node.span, "a launch whose size is no `dim3`") };
         // A variable's own extents are read where the launch is.
-        let place = match value.kind {
-            ExprKind::Load(place) => place,
-            _ => self.place_of_value(value),
-        };
+        let place = if let ExprKind::Load(place) = value.kind { place } else { self.place_of_value(value) };
         Ok(std::array::from_fn(|axis| {
             Expr::load(place.clone().field(u32::try_from(axis).unwrap_or(0), Type::UINT)).at(node.span)
         }))

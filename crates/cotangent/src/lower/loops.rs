@@ -200,9 +200,28 @@ fn step_operand(counter: &Type, step: BinaryOp, by: Expr) -> Option<Expr> {
                 Some(convert(by, counter.clone()))
             }
             BinaryOp::ShiftLeft | BinaryOp::ShiftRight => by.ty.is_integral().then_some(by),
-            _ => (by.ty == *counter).then_some(by),
+            BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Offset
+            | BinaryOp::Distance => (by.ty == *counter).then_some(by),
         },
-        _ => (by.ty == *counter).then_some(by),
+        Type::Void | Type::Bool | Type::Float(_) | Type::Array(..) | Type::Record(_) | Type::Opaque(_) => {
+            (by.ty == *counter).then_some(by)
+        }
     }
 }
 

@@ -36,16 +36,36 @@ fn names_used(block: &Block, module: &Module) -> HashSet<Name> {
                 StmtKind::Call { function, .. } => Some(&module.functions[*function].name),
                 StmtKind::Launch(launch) => Some(&module.functions[launch.kernel].name),
                 StmtKind::Opaque { callee, .. } | StmtKind::Runtime { call: callee, .. } => Some(callee),
-                _ => None,
+                StmtKind::Declare { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::If { .. }
+                | StmtKind::For(_)
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. } => None,
             },
-            Node::Expr(expr) => match &expr.kind {
-                ExprKind::Math(name, _) => Some(name),
-                _ => None,
-            },
-            Node::Place(place) => match &place.kind {
-                PlaceKind::Global(global) => Some(&module.globals[*global].name),
-                _ => None,
-            },
+            Node::Expr(expr) => {
+                if let ExprKind::Math(name, _) = &expr.kind {
+                    Some(name)
+                } else {
+                    None
+                }
+            }
+            Node::Place(place) => {
+                if let PlaceKind::Global(global) = place.kind {
+                    Some(&module.globals[global].name)
+                } else {
+                    None
+                }
+            }
         };
         used.extend(name.map(|name| Name::from(name.rsplit("::").next().unwrap_or(name))));
         ControlFlow::<()>::Continue(())
@@ -59,6 +79,21 @@ fn intrinsic_of(kind: &StmtKind) -> Option<Intrinsic> {
         StmtKind::Barrier { kind, .. } => Some(Intrinsic::Barrier(*kind)),
         StmtKind::Atomic { op, scope, .. } => Some(Intrinsic::Atomic(*op, *scope)),
         StmtKind::Collective { op, .. } => Some(Intrinsic::Collective(*op)),
-        _ => None,
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => None,
     }
 }

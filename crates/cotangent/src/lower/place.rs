@@ -25,7 +25,20 @@ pub(super) fn element(pointer: Expr, index: Expr) -> Place {
         }
         ExprKind::AddressOf(place) if index.is_zero() && Some(&place.ty) == pointee.as_ref() => place,
         ExprKind::Binary(BinaryOp::Offset, base, offset) if index.is_zero() => element(*base, *offset).at(span),
-        kind => Place::element(Expr { kind, ty: pointer.ty, span }, index).at(span),
+        kind @ (ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_)) => Place::element(Expr { kind, ty: pointer.ty, span }, index).at(span),
     }
 }
 

@@ -11,8 +11,8 @@ use crate::clang::types::{Named, Spelled, parse, template_arguments};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
 use crate::ir::{
-    BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, PlaceKind, PointerType, Stmt, StmtKind, Storage, Type,
-    UnaryOp, can_reach_end,
+    BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, PointerType, Stmt, StmtKind, Storage, Type, UnaryOp,
+    can_reach_end,
 };
 
 /// What a member of a vector gives.
@@ -373,9 +373,9 @@ impl<'a> Body<'_, 'a> {
 
     /// What a vector by reference stands for in a function that is lowered in place of its call.
     pub(super) fn bound_vector(&mut self, data: &Expr, size: &Expr) -> Binding {
-        let [data, size] = [data, size].map(|value| match &value.kind {
-            ExprKind::Load(place) if matches!(place.kind, PlaceKind::Local(_)) => place.clone(),
-            _ => self.place_of_value(value.clone()),
+        let [data, size] = [data, size].map(|value| match value.as_load() {
+            Some(place) if place.as_local().is_some() => place.clone(),
+            Some(_) | None => self.place_of_value(value.clone()),
         });
         Binding::Vector(Vector { data, size })
     }
@@ -430,24 +430,36 @@ fn constructed(init: &Node) -> &Node {
 
 /// An index as it was written: the conversion to the vector's own type changes none that is inside.
 fn plain_index(index: Expr) -> Expr {
-    match index.kind {
-        ExprKind::Cast(inner) if inner.ty.is_integral() => *inner,
-        ExprKind::Int(number) if i32::try_from(number).is_ok() => Expr::new(ExprKind::Int(number), Type::INT),
-        _ => index,
+    if let Some(inner) = index.as_cast().filter(|inner| inner.ty.is_integral()) {
+        inner.clone()
+    } else if let Some(number) = index.as_int().filter(|number| i32::try_from(*number).is_ok()) {
+        Expr::new(ExprKind::Int(number), Type::INT)
+    } else {
+        index
     }
 }
 
 /// How many elements lie between two pointers: `n` for `p` and `p + n`.
 fn distance(from: &Expr, to: Expr) -> Expr {
-    let place = |pointer: &Expr| match &pointer.kind {
-        ExprKind::Load(place) => Some(place.kind.clone()),
-        _ => None,
-    };
+    let place = |pointer: &Expr| pointer.as_load().map(|place| place.kind.clone());
     match to.kind {
         ExprKind::Binary(BinaryOp::Offset, base, count) if place(&base).is_some() && place(&base) == place(from) => {
             *count
         }
-        kind => Expr::binary(BinaryOp::Distance, Expr { kind, ..to }, from.clone()),
+        kind @ (ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_)) => Expr::binary(BinaryOp::Distance, Expr { kind, ..to }, from.clone()),
     }
 }
 
@@ -457,18 +469,10 @@ fn is_pointer(node: &Node) -> bool {
 
 /// Whether a value is the same whatever memory holds: a constant, or that of a variable.
 fn is_settled(value: &Expr) -> bool {
-    match &value.kind {
-        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) => true,
-        ExprKind::Load(place) => matches!(place.kind, PlaceKind::Local(_)),
-        _ => false,
-    }
+    matches!(value.kind, ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_)) || value.as_local().is_some()
 }
 
 /// Whether a value is made of zero bits.
 fn is_plain_zero(value: &Expr) -> bool {
-    match &value.kind {
-        ExprKind::Int(number) => *number == 0,
-        ExprKind::Float(real) => real.0.to_bits() == 0,
-        _ => false,
-    }
+    value.is_zero() || value.is_float_zero()
 }

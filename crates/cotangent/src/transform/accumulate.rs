@@ -7,9 +7,8 @@ use std::ops::ControlFlow;
 
 pub use crate::analysis::race::AdjointParam;
 
-use crate::analysis::locals::variable;
 use crate::analysis::race::{Addition, Sharing, additions};
-use crate::ir::walk::{self, PartMut, stmt_parts_mut};
+use crate::ir::walk::{self, PartMut, own_variable, stmt_parts_mut};
 use crate::ir::{
     AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Name, Place, PlaceKind, Scope,
     StmtKind, Storage,
@@ -27,7 +26,7 @@ pub fn accumulate_atomically(module: &mut Module, function: FunctionId) {
     let known = &module.functions[function];
     walk::each_stmt(&known.body, &mut |stmt| {
         if let StmtKind::Accumulate { place, .. } = &stmt.kind {
-            let is_own = variable(place).is_some_and(|local| known.locals[local].storage == Storage::Private);
+            let is_own = own_variable(place).is_some_and(|local| known.locals[local].storage == Storage::Private);
             additions.push(if is_own {
                 Addition::Plain
             } else {
@@ -249,11 +248,11 @@ mod tests {
         )
         .expect("the text is well-formed");
         accumulate_atomically(&mut module, FunctionId(0));
-        let kinds = module.functions[FunctionId(0)].body.iter().filter_map(|stmt| match &stmt.kind {
-            StmtKind::Atomic { .. } => Some('a'),
-            StmtKind::Assign { .. } => Some('p'),
-            StmtKind::Accumulate { .. } => Some('?'),
-            _ => None,
+        let kinds = module.functions[FunctionId(0)].body.iter().filter_map(|stmt| {
+            let is_atomic = matches!(stmt.kind, StmtKind::Atomic { .. });
+            let is_left = matches!(stmt.kind, StmtKind::Accumulate { .. });
+            let is_plain = stmt.as_assign().is_some();
+            is_atomic.then_some('a').or(is_plain.then_some('p')).or(is_left.then_some('?'))
         });
         assert_eq!(kinds.collect::<String>(), "ppaaa");
     }

@@ -6,8 +6,7 @@ use std::ops::ControlFlow;
 use crate::index::{Id, IdVec};
 use crate::ir::walk;
 use crate::ir::{
-    Block, Expr, ExprKind, Function, Local, LocalId, Module, Name, Place, PlaceKind, Real, Stmt, StmtKind, Storage,
-    Type, UnaryOp,
+    Block, Expr, ExprKind, Function, Local, LocalId, Module, Name, Place, Real, Stmt, StmtKind, Storage, Type, UnaryOp,
 };
 use crate::source::Span;
 
@@ -172,13 +171,7 @@ pub(super) fn zero(module: &Module, ty: &Type) -> Expr {
 
 /// A record or array of parts. What is zero at the end of an array is left out, as lowering does.
 pub(super) fn aggregate(mut parts: Vec<Expr>, ty: Type) -> Expr {
-    let is_zero = |part: &Expr| match &part.kind {
-        ExprKind::Int(0) | ExprKind::Bool(false) | ExprKind::Null => true,
-        ExprKind::Float(real) => real.0.to_bits() == 0,
-        ExprKind::Construct(parts) => parts.is_empty(),
-        _ => false,
-    };
-    while matches!(ty, Type::Array(..)) && parts.last().is_some_and(is_zero) {
+    while matches!(ty, Type::Array(..)) && parts.last().is_some_and(Expr::is_zero_fill) {
         parts.pop();
     }
     Expr::new(ExprKind::Construct(parts), ty)
@@ -202,10 +195,8 @@ pub(super) fn expr_mentions(expr: &Expr, local: LocalId) -> bool {
 
 fn is_mention(node: walk::Node<'_>, local: LocalId) -> ControlFlow<()> {
     match node {
-        walk::Node::Place(Place { kind: PlaceKind::Local(mentioned), .. }) if *mentioned == local => {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
+        walk::Node::Place(place) if place.as_local() == Some(local) => ControlFlow::Break(()),
+        walk::Node::Place(_) | walk::Node::Expr(_) | walk::Node::Stmt(_) => ControlFlow::Continue(()),
     }
 }
 

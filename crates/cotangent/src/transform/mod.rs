@@ -1,5 +1,7 @@
 //! From module to module: derivatives, and the passes that lead to them and clean up after them.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod accumulate;
 mod convergence;
 mod differentiable;

@@ -120,9 +120,9 @@ impl Ctx<'_> {
         }
         groups.retain(|group| group.len() > 1);
         // The array itself is one that may be written, if any may.
-        let is_const = |position: &usize| match &kernel.locals[kernel.params[*position]].ty {
-            Type::Pointer(pointer) => pointer.is_const,
-            _ => false,
+        let is_const = |position: &usize| {
+            let ty = &kernel.locals[kernel.params[*position]].ty;
+            matches!(ty, Type::Pointer(pointer) if pointer.is_const)
         };
         groups.iter_mut().for_each(|group| group.sort_by_key(is_const));
         groups
@@ -163,7 +163,7 @@ fn allocations(block: &Block, owner: LocalId, in_loop: bool) -> Option<usize> {
             }
             count += 1;
         }
-        let is_loop = in_loop || matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. });
+        let is_loop = in_loop || stmt.kind.is_loop();
         let inside = walk::stmt_parts(stmt, &mut |part| {
             if let walk::Part::Block(inner) = part {
                 match allocations(inner, owner, is_loop) {
@@ -265,24 +265,13 @@ fn distance(from: &Expr, to: &Expr) -> Expr {
             None => after,
         };
     }
-    Expr::binary(BinaryOp::Distance, plain(to), plain(from))
-}
-
-/// A pointer without what it promises.
-fn plain(pointer: &Expr) -> Expr {
-    match &pointer.kind {
-        ExprKind::Cast(operand) if operand.ty.pointee() == pointer.ty.pointee() => plain(operand),
-        _ => pointer.clone(),
-    }
+    Expr::binary(BinaryOp::Distance, to.unqualified().clone(), from.unqualified().clone())
 }
 
 /// The value that a pointer is an offset of.
 pub(super) fn root(pointer: &Expr) -> &Expr {
-    match &pointer.kind {
-        ExprKind::Cast(operand) if operand.ty.is_pointer() => root(operand),
-        ExprKind::Binary(BinaryOp::Offset, base, _) => root(base),
-        _ => pointer,
-    }
+    let pointer = pointer.uncast_pointer();
+    if let ExprKind::Binary(BinaryOp::Offset, base, _) = &pointer.kind { root(base) } else { pointer }
 }
 
 /// What is added to the root of a pointer, as one `long`; none at all if another type is cast to on the way.
@@ -291,15 +280,27 @@ fn offset(pointer: &Expr) -> Option<Option<Expr>> {
         ExprKind::Cast(operand) if operand.ty.pointee() == pointer.ty.pointee() => offset(operand),
         ExprKind::Cast(_) => None,
         ExprKind::Binary(BinaryOp::Offset, base, index) => {
-            let index = match index.kind {
-                ExprKind::Int(value) => Expr::new(ExprKind::Int(value), Type::LONG),
-                _ => Expr::cast((**index).clone(), Type::LONG),
+            let index = match index.as_int() {
+                Some(value) => Expr::new(ExprKind::Int(value), Type::LONG),
+                None => Expr::cast((**index).clone(), Type::LONG),
             };
             Some(Some(match offset(base)? {
                 Some(before) => Expr::binary(BinaryOp::Add, before, index),
                 None => index,
             }))
         }
-        _ => Some(None),
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => Some(None),
     }
 }

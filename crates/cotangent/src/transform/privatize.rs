@@ -7,10 +7,10 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
 use super::locals::in_type;
-use crate::analysis::locals::{Locals, locals, stored_places, variable};
+use crate::analysis::locals::{Locals, locals};
 use crate::analysis::root::{Root, Roots};
 use crate::index::IdVec;
-use crate::ir::walk::{self, Node, NodeMut, PartMut};
+use crate::ir::walk::{self, Node, NodeMut, PartMut, own_variable};
 use crate::ir::{
     AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Name, Place, PlaceKind,
     Real, Scope, Stmt, StmtKind, Storage, Type,
@@ -52,7 +52,7 @@ impl Ctx<'_> {
     /// Loops from the outside in, so that an addition leaves as many as it can.
     fn block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(block) {
-            let sums = if is_loop(&stmt) { self.sums(&mut stmt) } else { Vec::new() };
+            let sums = if stmt.kind.is_loop() { self.sums(&mut stmt) } else { Vec::new() };
             let _ = walk::stmt_parts_mut(&mut stmt, &mut |part| {
                 if let PartMut::Block(inner) = part {
                     self.block(inner);
@@ -136,7 +136,7 @@ impl Ctx<'_> {
                     | StmtKind::Push { .. }
                     | StmtKind::Pop { .. }
                     | StmtKind::Opaque { .. } => {
-                        stored_places(inner).into_iter().for_each(|place| found.extend(self.roots_of(place)));
+                        walk::written_places(inner).into_iter().for_each(|place| found.extend(self.roots_of(place)));
                     }
                 },
                 Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => found.extend(self.roots_of(place)),
@@ -149,7 +149,7 @@ impl Ctx<'_> {
 
     /// Where a place lies. Sums of loops around are not in the analysed function, and are the thread's own.
     fn roots_of(&self, place: &Place) -> BTreeSet<Root> {
-        let is_sum = variable(place).is_some_and(|local| self.original.locals.get(local).is_none());
+        let is_sum = own_variable(place).is_some_and(|local| self.original.locals.get(local).is_none());
         if is_sum { BTreeSet::new() } else { self.roots.place(place) }
     }
 
@@ -198,10 +198,6 @@ impl Ctx<'_> {
         sums.push(Sum { place, local, scope, note });
         local
     }
-}
-
-fn is_loop(stmt: &Stmt) -> bool {
-    matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. })
 }
 
 /// A place as it is compared: where it was written does not matter.

@@ -65,7 +65,23 @@ pub(super) fn fit_references(module: &Module, function: &mut Function) {
                         fit(arg, &callee.locals[*param].ty);
                     }
                 }
-                _ => {}
+                StmtKind::Declare { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::If { .. }
+                | StmtKind::For(_)
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Launch(_)
+                | StmtKind::Runtime { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. }
+                | StmtKind::Opaque { .. } => {}
             }
         }
         ControlFlow::<()>::Continue(())
@@ -76,21 +92,17 @@ pub(super) fn fit_references(module: &Module, function: &mut Function) {
 /// What printing and reading again would make of an expression: `&*p` is `p`, and a constant is of the type that it is
 /// converted to.
 fn shorten(expr: &mut Expr) {
-    match &expr.kind {
-        ExprKind::AddressOf(Place { kind: PlaceKind::Element(pointer, index), .. })
-            if index.is_zero() && pointer.ty.unrestricted() == expr.ty.unrestricted() && !expr.ty.is_reference() =>
-        {
-            *expr = (**pointer).clone();
-        }
-        ExprKind::Cast(operand) => {
-            if let (ExprKind::Int(value), Type::Float(_)) = (&operand.kind, &expr.ty)
-                && value.abs() < 1 << 24
-            {
-                // Exact in every floating type but half.
-                expr.kind = ExprKind::Float(Real(*value as f64));
-            }
-        }
-        _ => {}
+    if let Some(Place { kind: PlaceKind::Element(pointer, index), .. }) = expr.as_address()
+        && index.is_zero()
+        && pointer.ty.unrestricted() == expr.ty.unrestricted()
+        && !expr.ty.is_reference()
+    {
+        *expr = (**pointer).clone();
+    } else if let (Some(value), Type::Float(_)) = (expr.as_cast().and_then(Expr::as_int), &expr.ty)
+        && value.abs() < 1 << 24
+    {
+        // Exact in every floating type but half.
+        expr.kind = ExprKind::Float(Real(value as f64));
     }
 }
 
@@ -107,7 +119,17 @@ fn fit(value: &mut Expr, wanted: &Type) {
             fit(then, wanted);
             fit(otherwise, wanted);
         }
-        _ => {
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => {
             let pointed = Place::deref(value.clone());
             value.kind = ExprKind::AddressOf(pointed);
         }

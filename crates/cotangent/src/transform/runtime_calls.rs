@@ -39,20 +39,13 @@ pub(super) fn const_void() -> Type {
 
 /// The pointer that an argument is, whatever it promises.
 pub(super) fn uncast(pointer: &Expr) -> &Expr {
-    match &pointer.kind {
-        ExprKind::Cast(operand) if operand.ty.is_pointer() => uncast(operand),
-        _ => pointer,
-    }
+    pointer.uncast_pointer()
 }
 
 /// A pointer before it was made a `void*`.
 pub(super) fn typed(pointer: &Expr) -> &Expr {
-    match &pointer.kind {
-        ExprKind::Cast(operand) if pointer.ty.pointee() == Some(&Type::Void) && operand.ty.is_pointer() => {
-            typed(operand)
-        }
-        _ => pointer,
-    }
+    let is_made_void = |operand: &&Expr| pointer.ty.pointee() == Some(&Type::Void) && operand.ty.is_pointer();
+    pointer.as_cast().filter(is_made_void).map_or(pointer, typed)
 }
 
 /// A call that derivatives make in the place of a copy or a fill, with the derivatives of its ends.

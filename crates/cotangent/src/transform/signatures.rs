@@ -136,14 +136,16 @@ fn mismatch(
 fn wrong_augmented(module: &Module, rule: &Rule, function: &Function, found: &Function) -> Diagnostic {
     let message = format!("`{}` cannot run in the place of `{}`", found.name, function.name);
     let is = spelling(module, &text::print_type(module, &found.result), &found.name, &primal(found));
-    let record = match found.result {
-        Type::Record(record) => module.records[record].name.to_string(),
-        _ => "Record".to_owned(),
+    let record = if let Type::Record(record) = found.result {
+        module.records[record].name.to_string()
+    } else {
+        "Record".to_owned()
     };
     let should = spelling(module, &record, &found.name, &primal(function));
-    let value = match &function.result {
-        Type::Void => String::new(),
-        result => format!(" with a field `{} {VALUE_FIELD}`", text::print_type(module, result)),
+    let value = if function.result == Type::Void {
+        String::new()
+    } else {
+        format!(" with a field `{} {VALUE_FIELD}`", text::print_type(module, &function.result))
     };
     Diagnostic::new(RULE_SIGNATURE, rule.span, message, format!("it is `{is}`"))
         .help(format!("expected: `{should}`, where `{record}` is a struct{value}"))

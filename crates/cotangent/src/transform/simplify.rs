@@ -53,15 +53,7 @@ pub(super) fn drop_idle_pointers(body: &mut Block, may_go: impl Fn(LocalId) -> b
 /// Replaces variables that hold what another holds, where neither is assigned again.
 fn drop_copies(function: &Function, body: &mut Block) {
     let mut given: BTreeSet<LocalId> = function.params.iter().copied().collect();
-    walk::each_stmt(body, &mut |stmt| match &stmt.kind {
-        StmtKind::Declare { local, init: Some(_) } => {
-            given.insert(*local);
-        }
-        StmtKind::For(head) => {
-            given.insert(head.counter);
-        }
-        _ => {}
-    });
+    walk::each_stmt(body, &mut |stmt| given.extend(stmt.begun_local()));
     let changed = walk::assigned_locals(body);
     let is_settled = |local: &LocalId| given.contains(local) && !changed.contains(local);
     let mut copies: HashMap<LocalId, LocalId> = HashMap::new();
@@ -148,10 +140,10 @@ fn root_of(place: &Place) -> Option<&Place> {
     match &place.kind {
         PlaceKind::Local(_) | PlaceKind::Global(_) => Some(place),
         PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => root_of(base),
-        PlaceKind::Element(pointer, _) => match &root(pointer).kind {
-            ExprKind::Load(place) | ExprKind::AddressOf(place) => root_of(place),
-            _ => None,
-        },
+        PlaceKind::Element(pointer, _) => {
+            let root = root(pointer);
+            root.as_load().or(root.as_address()).and_then(root_of)
+        }
     }
 }
 
@@ -183,19 +175,31 @@ fn merge_branches(block: &mut Block) {
 /// Whether a block only gives values to variables that an expression does not read, and the expression reads nothing else.
 fn keeps(block: &[Stmt], expr: &Expr) -> bool {
     let mut reads = BTreeSet::new();
-    let reads_variables = walk::visit_expr(expr, &mut |node| match node {
-        Node::Expr(Expr { kind: ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }), .. }) => {
-            reads.insert(*local);
-            ControlFlow::Continue(())
-        }
-        Node::Expr(Expr { kind: ExprKind::Load(_), .. }) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    })
-    .is_continue();
+    let reads_variables = !walk::loads_any(expr, &mut |place| {
+        let local = place.as_local();
+        reads.extend(local);
+        local.is_none()
+    });
     let gives_values = block.iter().all(|stmt| match &stmt.kind {
         StmtKind::Declare { .. } => true,
         StmtKind::Assign { place, .. } => own_variable(place).is_some_and(|local| !reads.contains(&local)),
-        _ => false,
+        StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => false,
     });
     reads_variables && gives_values
 }
@@ -209,7 +213,22 @@ fn drop_unread(function: &Function, body: &mut Block) {
         let target = match &stmt.kind {
             StmtKind::Assign { place, .. } | StmtKind::Accumulate { place, .. } => own_variable(place),
             StmtKind::Declare { local, .. } => Some(*local),
-            _ => None,
+            StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => None,
         };
         let mut mentioned = BTreeSet::new();
         note_reads(stmt, &mut mentioned);
@@ -233,7 +252,22 @@ fn drop_unread(function: &Function, body: &mut Block) {
         StmtKind::Declare { local, .. } => {
             reads.contains(local) || function.locals[*local].storage != crate::ir::Storage::Private
         }
-        _ => true,
+        StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => true,
     });
 }
 
@@ -290,7 +324,23 @@ fn drop_empty(block: &mut Block) {
     block.retain(|stmt| match &stmt.kind {
         StmtKind::If { then_block, else_block, .. } => !then_block.is_empty() || !else_block.is_empty(),
         StmtKind::For(head) => !head.body.is_empty(),
-        _ => true,
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => true,
     });
 }
 
@@ -352,7 +402,23 @@ fn commutes(stmt: &Stmt, sum: &Stmt) -> bool {
         StmtKind::Accumulate { .. } => (None, 1),
         StmtKind::Declare { local, .. }
         | StmtKind::Assign { place: Place { kind: PlaceKind::Local(local), .. }, .. } => (Some(*local), 0),
-        _ => return false,
+        StmtKind::Assign { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => return false,
     };
     let mut memory = 0;
     let _ = walk::visit_block(std::slice::from_ref(stmt), &mut |node| {
@@ -385,36 +451,34 @@ fn settle_block(block: &mut Block) {
             position += 1;
             continue;
         };
-        match &block[first].kind {
-            StmtKind::Accumulate { place: Place { kind: PlaceKind::Local(target), .. }, value }
-            | StmtKind::Assign { place: Place { kind: PlaceKind::Local(target), .. }, value }
-                if *target == local && !expr_mentions(value, local) && !matches!(value.ty, Type::Array(..)) =>
-            {
-                let span = block[first].span;
-                let kind = StmtKind::Declare { local, init: Some(value.clone()) };
-                block[first] = Stmt { kind, span, note: None };
-                block.remove(position);
+        if let StmtKind::Accumulate { place, value } | StmtKind::Assign { place, value } = &block[first].kind
+            && place.as_local() == Some(local)
+            && !expr_mentions(value, local)
+            && !matches!(value.ty, Type::Array(..))
+        {
+            let span = block[first].span;
+            let kind = StmtKind::Declare { local, init: Some(value.clone()) };
+            block[first] = Stmt { kind, span, note: None };
+            block.remove(position);
+        } else if let StmtKind::If { cond, then_block, else_block } = &block[first].kind
+            && (first + 1..block.len()).all(|other| !mentions(&block[other], local))
+            && !expr_mentions(cond, local)
+            && (then_block.iter().all(|stmt| !mentions(stmt, local))
+                || else_block.iter().all(|stmt| !mentions(stmt, local)))
+        {
+            let in_then = then_block.iter().any(|stmt| mentions(stmt, local));
+            let declaration = block[position].clone();
+            if let StmtKind::If { then_block, else_block, .. } = &mut block[first].kind {
+                let target = if in_then { then_block } else { else_block };
+                target.insert(0, declaration);
+                settle_block(target);
             }
-            StmtKind::If { cond, then_block, else_block }
-                if (first + 1..block.len()).all(|other| !mentions(&block[other], local))
-                    && !expr_mentions(cond, local)
-                    && (then_block.iter().all(|stmt| !mentions(stmt, local))
-                        || else_block.iter().all(|stmt| !mentions(stmt, local))) =>
-            {
-                let in_then = then_block.iter().any(|stmt| mentions(stmt, local));
-                let declaration = block[position].clone();
-                if let StmtKind::If { then_block, else_block, .. } = &mut block[first].kind {
-                    let target = if in_then { then_block } else { else_block };
-                    target.insert(0, declaration);
-                    settle_block(target);
-                }
-                block.remove(position);
-            }
-            _ if !block[position + 1..first].iter().all(is_zero_of_any) => {
-                let declaration = block.remove(position);
-                block.insert(first - 1, declaration);
-            }
-            _ => position += 1,
+            block.remove(position);
+        } else if !block[position + 1..first].iter().all(is_zero_of_any) {
+            let declaration = block.remove(position);
+            block.insert(first - 1, declaration);
+        } else {
+            position += 1;
         }
     }
 }
@@ -422,11 +486,11 @@ fn settle_block(block: &mut Block) {
 /// The last statement about an adjoint need not set it to zero.
 fn drop_dead_clearing(block: &mut Block, declared: usize, local: LocalId) {
     while let Some(last) = (declared + 1..block.len()).rev().find(|other| mentions(&block[*other], local)) {
-        match &block[last].kind {
-            StmtKind::Assign { place, value } if own_variable(place) == Some(local) && is_zero(value) => {
+        match block[last].as_assign() {
+            Some((place, value)) if own_variable(place) == Some(local) && is_zero(value) => {
                 block.remove(last);
             }
-            _ => return,
+            Some(_) | None => return,
         }
     }
 }
@@ -441,11 +505,7 @@ fn is_zero_declaration(stmt: &Stmt, wanted: LocalId) -> bool {
 }
 
 fn is_zero(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Float(real) => real.0.to_bits() == 0,
-        ExprKind::Construct(operands) => operands.iter().all(is_zero),
-        _ => false,
-    }
+    expr.is_float_zero() || matches!(&expr.kind, ExprKind::Construct(operands) if operands.iter().all(is_zero))
 }
 
 fn mentions(stmt: &Stmt, local: LocalId) -> bool {

@@ -51,12 +51,8 @@ pub fn lift(module: &Module, request: &Request) -> Result<Lifted, Vec<Diagnostic
         let _ = walk::visit_block_mut(&mut function.body, &mut |node| {
             match node {
                 NodeMut::Stmt(stmt) => {
-                    let (callee, args) = match &mut stmt.kind {
-                        StmtKind::Call { function, args, .. } => (*function, args),
-                        StmtKind::Launch(launch) => (launch.kernel, &mut launch.args),
-                        _ => return ControlFlow::<()>::Continue(()),
-                    };
-                    args.extend(used[callee].iter().map(|number| pointer(module, variables[*number], own[number])));
+                    let Some((callee, args)) = stmt.called_mut() else { return ControlFlow::<()>::Continue(()) };
+                    args.extend(used[*callee].iter().map(|number| pointer(module, variables[*number], own[number])));
                 }
                 NodeMut::Place(place) => to_pointer(module, &variables, &own, place),
                 NodeMut::Expr(expr) => whole_to_pointer(module, &variables, &own, expr),
@@ -108,10 +104,8 @@ impl Lifted {
                         if let Some(note) = &mut stmt.note {
                             *note = self.with_own_names(note).into();
                         }
-                        match &mut stmt.kind {
-                            StmtKind::Call { function, args, .. } => without(args, &positions[*function]),
-                            StmtKind::Launch(launch) => without(&mut launch.args, &positions[launch.kernel]),
-                            _ => {}
+                        if let Some((function, args)) = stmt.called_mut() {
+                            without(args, &positions[*function]);
                         }
                     }
                     NodeMut::Place(_) | NodeMut::Expr(_) => {}
@@ -263,11 +257,10 @@ fn used(module: &Module, root: FunctionId, variables: &[GlobalId]) -> IdVec<Func
         let mut own: BTreeSet<usize> = if id == root { (0..variables.len()).collect() } else { BTreeSet::new() };
         let _ = walk::visit_block(&function.body, &mut |node| {
             match node {
-                walk::Node::Stmt(stmt) => match &stmt.kind {
-                    StmtKind::Call { function, .. } => own.extend(used.get(*function).into_iter().flatten()),
-                    StmtKind::Launch(launch) => own.extend(used.get(launch.kernel).into_iter().flatten()),
-                    _ => {}
-                },
+                walk::Node::Stmt(stmt) => {
+                    let called = stmt.called().and_then(|called| used.get(called.function));
+                    own.extend(called.into_iter().flatten());
+                }
                 walk::Node::Place(Place { kind: PlaceKind::Global(global), .. }) => {
                     own.extend(variables.iter().position(|variable| variable == global));
                 }
@@ -341,10 +334,7 @@ fn add_params(
 
 /// What the pointer to a variable points to: of an array, its elements.
 fn element(variable: &Global) -> &Type {
-    match &variable.ty {
-        Type::Array(element, _) => element,
-        whole => whole,
-    }
+    if let Type::Array(element, _) = &variable.ty { element } else { &variable.ty }
 }
 
 fn pointer(module: &Module, variable: GlobalId, param: LocalId) -> Expr {
@@ -387,37 +377,29 @@ fn whole_to_pointer(module: &Module, variables: &[GlobalId], own: &HashMap<usize
 /// Whether a place is reached by a pointer that is a variable's address.
 fn is_in_variable(own: &BTreeMap<LocalId, GlobalId>, place: &Place) -> bool {
     let PlaceKind::Element(pointer, _) = &place.kind else { return false };
-    let ExprKind::AddressOf(target) = &without_cast(pointer).kind else { return false };
-    let variable = match &target.kind {
-        PlaceKind::Index(base, _) => &base.kind,
-        whole => whole,
-    };
+    let Some(target) = pointer.uncast_pointer().as_address() else { return false };
+    let variable = if let PlaceKind::Index(base, _) = &target.kind { &base.kind } else { &target.kind };
     matches!(variable, PlaceKind::Global(variable) if own.values().any(|known| known == variable))
 }
 
 /// Replaces a pointer that stands for a variable by the variable's address.
 fn to_variable(module: &Module, own: &BTreeMap<LocalId, GlobalId>, expr: &mut Expr) {
     let whole = |variable: GlobalId| Place::new(PlaceKind::Global(variable), module.globals[variable].ty.clone());
-    match &expr.kind {
-        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
-            let Some(variable) = own.get(local) else { return };
-            let place = match whole(*variable) {
-                array @ Place { ty: Type::Array(..), .. } => array.index(Expr::int(0)),
-                other => other,
-            };
-            *expr = Expr::new(ExprKind::AddressOf(place), expr.ty.clone()).at(expr.span);
+    let place = if let Some(variable) = expr.as_local().and_then(|local| own.get(&local)) {
+        match whole(*variable) {
+            array @ Place { ty: Type::Array(..), .. } => array.index(Expr::int(0)),
+            other => other,
         }
+    } else if let Some(Place { kind: PlaceKind::Index(base, _), .. }) = expr.as_cast().and_then(Expr::as_address)
+        && matches!(base.kind, PlaceKind::Global(variable) if own.values().any(|known| *known == variable))
+        && expr.ty.pointee() == Some(&base.ty)
+    {
         // The address of a whole array, as it was.
-        ExprKind::Cast(operand) => {
-            let ExprKind::AddressOf(Place { kind: PlaceKind::Index(base, _), .. }) = &operand.kind else { return };
-            if matches!(base.kind, PlaceKind::Global(variable) if own.values().any(|known| *known == variable))
-                && expr.ty.pointee() == Some(&base.ty)
-            {
-                *expr = Expr::new(ExprKind::AddressOf((**base).clone()), expr.ty.clone()).at(expr.span);
-            }
-        }
-        _ => {}
-    }
+        (**base).clone()
+    } else {
+        return;
+    };
+    *expr = Expr::new(ExprKind::AddressOf(place), expr.ty.clone()).at(expr.span);
 }
 
 /// A copy to or from a variable outside functions, with the arguments that it leaves out.
@@ -438,8 +420,8 @@ impl<'a> SymbolCopy<'a> {
         let is_from = call.contains("FromSymbol");
         let left_out = Expr::cast(Expr::int(if is_from { 2 } else { 1 }), Type::Opaque("cudaMemcpyKind".into()));
         Some(SymbolCopy {
-            to: without_cast(to),
-            from: without_cast(from),
+            to: to.uncast_pointer(),
+            from: from.uncast_pointer(),
             bytes,
             offset: rest.first().cloned().unwrap_or_else(|| Expr::int(0)),
             kind: rest.get(1).cloned().unwrap_or(left_out),
@@ -458,23 +440,15 @@ impl<'a> SymbolCopy<'a> {
     }
 }
 
-/// What a reference to a whole array, or a `void*`, was made from.
-fn without_cast(pointer: &Expr) -> &Expr {
-    match &pointer.kind {
-        ExprKind::Cast(operand) if operand.ty.is_pointer() => without_cast(operand),
-        _ => pointer,
-    }
-}
-
 /// `&*pointer` as `pointer`.
 fn plain(pointer: Expr) -> Expr {
-    match &without_cast(&pointer).kind {
-        ExprKind::AddressOf(Place { kind: PlaceKind::Element(inner, index), .. })
-            if index.is_zero() && inner.ty.pointee() == pointer.ty.pointee() =>
-        {
-            (**inner).clone()
-        }
-        _ => pointer,
+    if let Some(Place { kind: PlaceKind::Element(inner, index), .. }) = pointer.uncast_pointer().as_address()
+        && index.is_zero()
+        && inner.ty.pointee() == pointer.ty.pointee()
+    {
+        (**inner).clone()
+    } else {
+        pointer
     }
 }
 

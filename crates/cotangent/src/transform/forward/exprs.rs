@@ -181,16 +181,18 @@ fn times(partial: Expr, tangent: Expr) -> Expr {
 /// A partial that may be infinite times a tangent that is zero where the value is constant: zero there, and no NaN.
 fn times_unless_zero(partial: Expr, tangent: Expr) -> Expr {
     let ty = tangent.ty.clone();
-    let (inner, is_negative) = match tangent.kind {
-        ExprKind::Unary(UnaryOp::Negate, inner) => (*inner, true),
-        _ => (tangent, false),
-    };
+    let (inner, is_negative) =
+        if let ExprKind::Unary(UnaryOp::Negate, inner) = tangent.kind { (*inner, true) } else { (tangent, false) };
     let signed = |value: Expr| if is_negative { Expr::unary(UnaryOp::Negate, value) } else { value };
     let zero = || Expr::new(ExprKind::Float(Real(0.0)), ty.clone());
     // One test is enough for a product of several partials.
-    let (is_there, inner) = match inner.kind {
-        ExprKind::Select(cond, share, otherwise) if is_test(&cond) && *otherwise == zero() => (*cond, *share),
-        _ => (Expr::binary(BinaryOp::NotEqual, inner.clone(), zero()), inner),
+    let (is_there, inner) = if let ExprKind::Select(cond, share, otherwise) = &inner.kind
+        && is_test(cond)
+        && **otherwise == zero()
+    {
+        ((**cond).clone(), (**share).clone())
+    } else {
+        (Expr::binary(BinaryOp::NotEqual, inner.clone(), zero()), inner)
     };
     let share = times(partial, signed(inner));
     Expr::new(ExprKind::Select(Box::new(is_there), Box::new(share), Box::new(zero())), ty)

@@ -4,7 +4,7 @@ use super::super::launch::{is_waited_for, shared_bytes};
 use super::super::runtime_calls::{call_like, call_of, pointer_of};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
-use crate::ir::{Block, Expr, ExprKind, Launch, Place, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, Launch, Place, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 
 impl Pushforward<'_, '_> {
@@ -69,7 +69,7 @@ impl Pushforward<'_, '_> {
             }
             (RuntimeClass::Symbol, _) => self.copied_symbol(call, args, stmt),
             (RuntimeClass::Own, _) => {
-                if args.iter().any(|arg| self.activity.points_to_active(self.ctx.primal, typed(arg))) {
+                if args.iter().any(|arg| self.activity.points_to_active(self.ctx.primal, arg.uncast_pointer())) {
                     let message = format!("`{call}` is called for active values, and is a part of derivatives itself");
                     let help = "differentiate the kernels twice, and write the second host function by hand";
                     self.refuse(stmt.span, message, help);
@@ -129,7 +129,8 @@ impl Pushforward<'_, '_> {
 
     /// A pointer to the tangents of what a `void*` points to, if that is active.
     fn tangent_of_memory(&mut self, pointer: &Expr) -> Option<Expr> {
-        let typed = typed(pointer);
+        // What a `void*`, or a reference to a whole array, was made from.
+        let typed = pointer.uncast_pointer();
         if !self.activity.points_to_active(self.ctx.primal, typed) {
             return None;
         }
@@ -138,18 +139,8 @@ impl Pushforward<'_, '_> {
     }
 }
 
-/// What a `void*`, or a reference to a whole array, was made from.
-fn typed(pointer: &Expr) -> &Expr {
-    match &pointer.kind {
-        ExprKind::Cast(operand) if operand.ty.is_pointer() => typed(operand),
-        _ => pointer,
-    }
-}
-
 /// A pointer before it was made a `void*`.
 fn without_void(pointer: Expr) -> Expr {
-    match pointer.kind {
-        ExprKind::Cast(operand) if pointer.ty.pointee() == Some(&Type::Void) => *operand,
-        _ => pointer,
-    }
+    let is_void = pointer.ty.pointee() == Some(&Type::Void);
+    pointer.as_cast().filter(|_| is_void).cloned().unwrap_or(pointer)
 }

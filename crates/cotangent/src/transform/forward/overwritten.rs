@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::slice::from_ref;
 
-use crate::ir::walk::{self, Node, Part};
-use crate::ir::{BinaryOp, Expr, ExprKind, For, LocalId, PlaceKind, Stmt, StmtKind};
+use crate::ir::walk::{self, Part};
+use crate::ir::{BinaryOp, For, LocalId, Stmt, StmtKind};
+use crate::transform::locals::mentions;
 
 /// When something else is stored to a variable before it is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,12 +26,8 @@ pub(super) fn overwritten(block: &[Stmt]) -> HashMap<*const Stmt, Overwritten> {
 
 fn look(block: &[Stmt], found: &mut HashMap<*const Stmt, Overwritten>) {
     for (position, stmt) in block.iter().enumerate() {
-        let stored = match &stmt.kind {
-            StmtKind::Declare { local, init: Some(_) } => Some(*local),
-            _ => assigned(stmt),
-        };
-        let next = |local: LocalId| block[position + 1..].iter().find(|later| mentions(later, local));
-        if let Some(local) = stored
+        let next = |local: LocalId| block[position + 1..].iter().find(|later| mentions(from_ref(*later), local));
+        if let Some(local) = stmt.given_local()
             && let Some(when) = next(local).and_then(|next| assigns(next, local))
         {
             found.insert(std::ptr::from_ref(stmt), when);
@@ -43,16 +41,6 @@ fn look(block: &[Stmt], found: &mut HashMap<*const Stmt, Overwritten>) {
     }
 }
 
-fn assigned(stmt: &Stmt) -> Option<LocalId> {
-    match &stmt.kind {
-        StmtKind::Assign { place, .. } => match place.kind {
-            PlaceKind::Local(local) => Some(local),
-            PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
-        },
-        _ => None,
-    }
-}
-
 /// When a statement assigns a variable, in no branch.
 fn assigns(stmt: &Stmt, local: LocalId) -> Option<Overwritten> {
     let inside = |body: &[Stmt]| body.iter().find_map(|inner| assigns(inner, local));
@@ -60,30 +48,28 @@ fn assigns(stmt: &Stmt, local: LocalId) -> Option<Overwritten> {
         StmtKind::For(head) if runs(head) => inside(&head.body),
         StmtKind::For(head) => inside(&head.body).map(|_| Overwritten::ByLoops),
         StmtKind::While { body, .. } => inside(body).map(|_| Overwritten::ByLoops),
-        _ => (assigned(stmt) == Some(local)).then_some(Overwritten::Always),
+        StmtKind::Assign { place, .. } => (place.as_local() == Some(local)).then_some(Overwritten::Always),
+        StmtKind::Declare { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => None,
     }
 }
 
 /// Whether a loop surely runs: it counts from a number to a number.
 fn runs(head: &For) -> bool {
-    let (ExprKind::Int(from), ExprKind::Int(to)) = (&head.from.kind, &head.to.kind) else { return false };
-    match head.test {
-        BinaryOp::Less => from < to,
-        BinaryOp::LessEqual => from <= to,
-        BinaryOp::Greater => from > to,
-        BinaryOp::GreaterEqual => from >= to,
-        BinaryOp::NotEqual => from != to,
-        _ => false,
-    }
-}
-
-fn mentions(stmt: &Stmt, local: LocalId) -> bool {
-    walk::visit_block(std::slice::from_ref(stmt), &mut |node| match node {
-        Node::Place(place) if place.kind == PlaceKind::Local(local) => ControlFlow::Break(()),
-        Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if place.kind == PlaceKind::Local(local) => {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    })
-    .is_break()
+    let (Some(from), Some(to)) = (head.from.as_int(), head.to.as_int()) else { return false };
+    head.test != BinaryOp::Equal && head.test.holds(from, to) == Some(true)
 }

@@ -22,7 +22,23 @@ pub(in crate::transform) fn address_taken(function: &Function) -> HashSet<LocalI
         let handed_over = |expr| match &stmt.kind {
             StmtKind::Call { .. } => address(expr),
             StmtKind::Runtime { .. } => address_of_any_type(expr),
-            _ => None,
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => None,
         };
         let _ = walk::stmt_parts(stmt, &mut |part| {
             match part {
@@ -41,22 +57,12 @@ pub(in crate::transform) fn address_taken(function: &Function) -> HashSet<LocalI
 
 /// The place that an expression is the address of, whatever it promises not to do through it.
 pub(in crate::transform) fn address(expr: &Expr) -> Option<&Place> {
-    match &expr.kind {
-        ExprKind::AddressOf(place) => Some(place),
-        ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == expr.ty.pointee() => {
-            address(operand)
-        }
-        _ => None,
-    }
+    expr.unqualified().as_address()
 }
 
 /// The same, whatever type the runtime takes it for: `void*`.
 fn address_of_any_type(expr: &Expr) -> Option<&Place> {
-    match &expr.kind {
-        ExprKind::AddressOf(place) => Some(place),
-        ExprKind::Cast(operand) if operand.ty.is_pointer() => address_of_any_type(operand),
-        _ => None,
-    }
+    expr.uncast_pointer().as_address()
 }
 
 fn place_operands(place: &Place, note: &mut impl FnMut(&Expr)) {

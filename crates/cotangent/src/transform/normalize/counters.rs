@@ -22,36 +22,36 @@ fn rewrite(block: &mut Block, function: &mut Function, names: &mut NewLocals) {
             }
             std::ops::ControlFlow::<()>::Continue(())
         });
-        match stmt.kind {
-            StmtKind::For(head) if !matches!(function.locals[head.counter].ty, Type::Int(_)) => {
-                let mut head = *head;
-                let counter = Place::local(head.counter, function.locals[head.counter].ty.clone());
-                let next = Expr::binary(head.step, Expr::load(counter.clone()), head.by);
-                let step = assign(counter.clone(), next).at(stmt.span);
-                let left = Expr::cast(Expr::load(counter), head.to.ty.clone());
-                let cond = Expr::binary(head.test, left, head.to);
-                // The test that leaves the loop stays last, and is made before the counter moves on.
-                if let Some(StmtKind::If { cond: leave, .. }) = head.body.last().map(|last| &last.kind)
-                    && is_exit(head.body.last())
-                {
-                    let stop = names.add(function, "_stop", Type::Bool);
-                    let leave = leave.clone();
-                    head.body.pop();
-                    head.body.push(declare(stop, Some(leave)));
-                    head.body.push(step);
-                    head.body.push(Stmt::new(StmtKind::If {
-                        cond: Expr::load(Place::local(stop, Type::Bool)),
-                        then_block: vec![Stmt::new(StmtKind::Break)],
-                        else_block: Block::new(),
-                    }));
-                } else {
-                    head.body.push(step);
-                }
-                out.push(declare(head.counter, Some(head.from)).at(stmt.span));
-                let kind = StmtKind::While { cond, body: head.body, test: LoopTest::Before };
-                out.push(Stmt::new(kind).at(stmt.span));
+        if let StmtKind::For(head) = &mut stmt.kind
+            && !matches!(function.locals[head.counter].ty, Type::Int(_))
+        {
+            let counter = Place::local(head.counter, function.locals[head.counter].ty.clone());
+            let next = Expr::binary(head.step, Expr::load(counter.clone()), head.by.clone());
+            let step = assign(counter.clone(), next).at(stmt.span);
+            let left = Expr::cast(Expr::load(counter), head.to.ty.clone());
+            let cond = Expr::binary(head.test, left, head.to.clone());
+            // The test that leaves the loop stays last, and is made before the counter moves on.
+            if let Some(StmtKind::If { cond: leave, .. }) = head.body.last().map(|last| &last.kind)
+                && is_exit(head.body.last())
+            {
+                let stop = names.add(function, "_stop", Type::Bool);
+                let leave = leave.clone();
+                head.body.pop();
+                head.body.push(declare(stop, Some(leave)));
+                head.body.push(step);
+                head.body.push(Stmt::new(StmtKind::If {
+                    cond: Expr::load(Place::local(stop, Type::Bool)),
+                    then_block: vec![Stmt::new(StmtKind::Break)],
+                    else_block: Block::new(),
+                }));
+            } else {
+                head.body.push(step);
             }
-            kind => out.push(Stmt { kind, ..stmt }),
+            out.push(declare(head.counter, Some(head.from.clone())).at(stmt.span));
+            let kind = StmtKind::While { cond, body: std::mem::take(&mut head.body), test: LoopTest::Before };
+            out.push(Stmt::new(kind).at(stmt.span));
+        } else {
+            out.push(stmt);
         }
     }
     *block = out;

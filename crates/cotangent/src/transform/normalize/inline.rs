@@ -191,19 +191,16 @@ fn body_of_call(
     let mut values: HashMap<LocalId, Expr> = HashMap::new();
     for (param, arg) in callee.params.iter().zip(args) {
         let arg = without_qualification(arg);
-        match arg.kind {
-            ExprKind::AddressOf(place) if !assigned.contains(param) => {
-                let frozen = freeze(function, names, place, settled, &mut out);
-                values.insert(moved[param], Expr::new(ExprKind::AddressOf(frozen), arg.ty));
-            }
-            _ if is_settled(&arg, settled) && !assigned.contains(param) => {
-                values.insert(moved[param], arg);
-            }
-            _ => {
-                let local = moved[param];
-                let ty = function.locals[local].ty.clone();
-                out.push(declare(local, Some(typed(arg, ty))));
-            }
+        let is_assigned = assigned.contains(param);
+        if !is_assigned && let Some(place) = arg.as_address() {
+            let frozen = freeze(function, names, place.clone(), settled, &mut out);
+            values.insert(moved[param], Expr::new(ExprKind::AddressOf(frozen), arg.ty));
+        } else if !is_assigned && is_settled(&arg, settled) {
+            values.insert(moved[param], arg);
+        } else {
+            let local = moved[param];
+            let ty = function.locals[local].ty.clone();
+            out.push(declare(local, Some(typed(arg, ty))));
         }
     }
     let mut body = callee.body.clone();
@@ -225,11 +222,11 @@ fn body_of_call(
 
 /// A pointer without a conversion that only adds `const`: the callee writes nothing through it anyway.
 pub(super) fn without_qualification(arg: Expr) -> Expr {
-    match &arg.kind {
-        ExprKind::Cast(operand) if operand.ty.pointee().is_some() && operand.ty.pointee() == arg.ty.pointee() => {
-            typed(without_qualification((**operand).clone()), arg.ty.clone())
+    match arg.as_cast() {
+        Some(operand) if operand.ty.is_pointer() && operand.ty.pointee() == arg.ty.pointee() => {
+            typed(without_qualification(operand.clone()), arg.ty.clone())
         }
-        _ => arg,
+        Some(_) | None => arg,
     }
 }
 
@@ -247,15 +244,7 @@ fn typed(value: Expr, ty: Type) -> Expr {
 pub(super) fn settled_locals(function: &Function) -> HashSet<LocalId> {
     let assigned = walk::assigned_locals(&function.body);
     let mut settled: HashSet<LocalId> = function.params.iter().copied().collect();
-    walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
-        StmtKind::Declare { local, init: Some(_) } => {
-            settled.insert(*local);
-        }
-        StmtKind::For(for_loop) => {
-            settled.insert(for_loop.counter);
-        }
-        _ => {}
-    });
+    walk::each_stmt(&function.body, &mut |stmt| settled.extend(stmt.begun_local()));
     settled.retain(|local| !assigned.contains(local));
     settled
 }

@@ -374,7 +374,20 @@ fn not(cond: Expr) -> Expr {
         {
             Expr::binary(opposite(op).unwrap_or(op), *left, *right)
         }
-        kind => Expr::unary(UnaryOp::Not, Expr { kind, ty: Type::Bool, span }),
+        kind @ (ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_)) => Expr::unary(UnaryOp::Not, Expr { kind, ty: Type::Bool, span }),
     };
     expr.at(span)
 }

@@ -41,7 +41,22 @@ fn is_needed(uniform: &Uniform<'_>, block: &Block, has_met: &mut bool) -> bool {
             }
             StmtKind::For(head) => is_needed(uniform, &head.body, has_met),
             StmtKind::While { body, .. } => is_needed(uniform, body, has_met),
-            _ => false,
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => false,
         };
         *has_met |= is_meeting(stmt);
         found
@@ -58,7 +73,23 @@ fn is_exchange(stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::Barrier { kind, .. } => *kind == BarrierKind::Warp,
         StmtKind::Collective { mask, .. } => mask.is_some(),
-        _ => false,
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Atomic { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => false,
     }
 }
 
@@ -115,7 +146,23 @@ impl Ctx<'_, '_> {
                     *argument = argument.take().map(|named| present(named, lanes));
                 }
                 StmtKind::Collective { mask: Some(named), .. } => *named = present(named.clone(), lanes),
-                _ => {}
+                StmtKind::Declare { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::Call { .. }
+                | StmtKind::If { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Launch(_)
+                | StmtKind::Runtime { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. }
+                | StmtKind::Opaque { .. } => {}
             }
             out.push(stmt);
         }
@@ -133,11 +180,7 @@ fn present(named: Expr, lanes: Option<LocalId>) -> Expr {
 }
 
 fn is_all(named: &Expr) -> bool {
-    match &named.kind {
-        ExprKind::Int(value) => *value == ALL || *value == -1,
-        ExprKind::Cast(operand) => is_all(operand),
-        _ => false,
-    }
+    named.uncast().as_int().is_some_and(|value| value == ALL || value == -1)
 }
 
 fn mask(lanes: Option<LocalId>) -> Expr {

@@ -106,9 +106,26 @@ fn collect(
                     candidate.is_in_loop |= in_loop;
                 }
             }
-            _ => {}
+            StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => {}
         }
-        let is_loop = matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. });
+        let is_loop = stmt.kind.is_loop();
         let _ = walk::stmt_parts(stmt, &mut |part| {
             if let walk::Part::Block(inner) = part {
                 collect(inner, function, in_loop || is_loop, visible, found);
@@ -230,7 +247,25 @@ fn rewrite(
                 let pairs = indices.iter().zip(values);
                 out.extend(pairs.map(|(index, value)| assign(Place::local(*index, Type::INT), value).at(stmt.span)));
             }
-            _ => out.push(stmt),
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => out.push(stmt),
         }
     }
     *block = out;
@@ -263,10 +298,10 @@ impl Known {
             ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
                 self.targets.get(local).map(|target| ExprKind::AddressOf(target.clone()))
             }
-            ExprKind::Cast(operand) => match &operand.kind {
-                ExprKind::AddressOf(place) if expr.ty.pointee() == Some(&place.ty) => Some(operand.kind.clone()),
-                _ => None,
-            },
+            ExprKind::Cast(operand) => {
+                let address = operand.as_address().filter(|place| expr.ty.pointee() == Some(&place.ty));
+                address.map(|_| operand.kind.clone())
+            }
             ExprKind::Binary(BinaryOp::Offset, base, offset) => {
                 own_address(base).and_then(|place| moved(place, offset)).map(ExprKind::AddressOf)
             }
@@ -274,7 +309,18 @@ impl Known {
                 compared(*op, left, right)
             }
             ExprKind::Select(cond, then, otherwise) => chosen(cond, then, otherwise),
-            _ => None,
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::Load(_)
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => None,
         };
         if let Some(kind) = folded {
             expr.kind = kind;
@@ -296,10 +342,7 @@ impl Known {
 
 /// The place of the thread's own that an expression is the address of.
 fn own_address(pointer: &Expr) -> Option<&Place> {
-    match &pointer.kind {
-        ExprKind::AddressOf(place) if own_variable(place).is_some() => Some(place),
-        _ => None,
-    }
+    pointer.as_address().filter(|place| own_variable(place).is_some())
 }
 
 /// The element some places on.
@@ -357,9 +400,9 @@ fn indices(place: &Place) -> Vec<Expr> {
     match &place.kind {
         PlaceKind::Index(base, index) => {
             let mut found = indices(base);
-            let int = match index.kind {
-                ExprKind::Int(value) => Expr::new(ExprKind::Int(value), Type::INT),
-                _ => Expr::cast((**index).clone(), Type::INT),
+            let int = match index.as_int() {
+                Some(value) => Expr::new(ExprKind::Int(value), Type::INT),
+                None => Expr::cast((**index).clone(), Type::INT),
             };
             found.push(int);
             found

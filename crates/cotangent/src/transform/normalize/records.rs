@@ -49,19 +49,36 @@ fn candidates(module: &Module, function: &Function) -> Vec<LocalId> {
         let is_assignment = matches!(stmt.kind, StmtKind::Assign { .. });
         let params = function.params.iter();
         found.extend(params.filter(|param| written.iter().any(|place| own_variable(place) == Some(**param))));
-        others.extend(written.iter().filter(|_| !is_assignment).filter_map(|place| whole(place)));
+        others.extend(written.iter().filter(|_| !is_assignment).filter_map(|place| place.as_local()));
         match &stmt.kind {
             StmtKind::Declare { local, init } => {
                 found.insert(*local);
                 others.extend(init.iter().filter(|init| !is_movable(module, init)).map(|_| *local));
             }
-            StmtKind::Assign { place, value } if !is_movable(module, value) => others.extend(whole(place)),
-            _ => {}
+            StmtKind::Assign { place, value } if !is_movable(module, value) => others.extend(place.as_local()),
+            StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => {}
         }
     });
     let _ = walk::visit_block(&function.body, &mut |node| {
         if let Node::Expr(Expr { kind: ExprKind::AddressOf(place), .. }) = node {
-            others.extend(whole(place));
+            others.extend(place.as_local());
         }
         ControlFlow::<()>::Continue(())
     });
@@ -72,10 +89,6 @@ fn candidates(module: &Module, function: &Function) -> Vec<LocalId> {
     });
     found.sort();
     found
-}
-
-fn whole(place: &Place) -> Option<LocalId> {
-    if let PlaceKind::Local(local) = place.kind { Some(local) } else { None }
 }
 
 fn is_splittable(module: &Module, ty: &Type) -> bool {
@@ -166,7 +179,25 @@ impl Split<'_> {
                 {
                     self.assign(*local, value, &stmt, &mut out);
                 }
-                _ => out.push(stmt),
+                StmtKind::Declare { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::Call { .. }
+                | StmtKind::If { .. }
+                | StmtKind::For(_)
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Launch(_)
+                | StmtKind::Runtime { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. }
+                | StmtKind::Opaque { .. } => out.push(stmt),
             }
         }
         *block = out;
@@ -177,7 +208,7 @@ impl Split<'_> {
         match node {
             NodeMut::Place(place) => {
                 if let PlaceKind::Field(base, position) = &place.kind
-                    && let Some(parts) = whole(base).and_then(|local| self.parts.get(&local))
+                    && let Some(parts) = base.as_local().and_then(|local| self.parts.get(&local))
                 {
                     *place = self.variable(parts[*position as usize]).at(place.span);
                 }
@@ -285,7 +316,7 @@ fn names_variable(pointer: &Expr, settled: &HashSet<LocalId>) -> bool {
         }
     }
     match &pointer.kind {
-        ExprKind::AddressOf(place) => whole(place).is_some(),
+        ExprKind::AddressOf(place) => place.as_local().is_some(),
         ExprKind::Load(place) => pointer.ty.is_pointer() && is_settled(place, settled),
         ExprKind::Bool(_)
         | ExprKind::Int(_)

@@ -51,22 +51,20 @@ impl Naming {
                 }
                 ControlFlow::<()>::Continue(())
             });
-            match &mut stmt.kind {
-                StmtKind::Declare { local, init: Some(init) } if self.is_named.contains(local) => {
-                    // A reference may be one to what another refers to.
-                    substitute_in(init, &self.values);
-                    let init = without_qualification(init.clone());
-                    match init.kind {
-                        ExprKind::AddressOf(place) if own_variable(&place).is_some() => {
-                            let frozen = freeze(function, names, place, &self.settled, &mut out);
-                            let address = Expr::new(ExprKind::AddressOf(frozen), init.ty).at(init.span);
-                            self.values.insert(*local, address);
-                        }
-                        _ => out.push(stmt),
-                    }
+            if let StmtKind::Declare { local, init: Some(init) } = &mut stmt.kind
+                && self.is_named.contains(local)
+            {
+                // A reference may be one to what another refers to.
+                substitute_in(init, &self.values);
+                let init = without_qualification(init.clone());
+                if let Some(place) = init.as_address().filter(|place| own_variable(place).is_some()) {
+                    let frozen = freeze(function, names, place.clone(), &self.settled, &mut out);
+                    let address = Expr::new(ExprKind::AddressOf(frozen), init.ty).at(init.span);
+                    self.values.insert(*local, address);
+                    continue;
                 }
-                _ => out.push(stmt),
             }
+            out.push(stmt);
         }
         *block = out;
     }

@@ -43,7 +43,24 @@ fn block(function: &mut Function, names: &mut NewLocals, stmts: &mut Block) {
                 out.extend(body);
             }
             StmtKind::Runtime { call, args, into } => out.extend(runtime(call, args, into, stmt.span)),
-            kind => out.push(Stmt { kind, ..stmt }),
+            kind @ (StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. }) => out.push(Stmt { kind, ..stmt }),
         }
     }
     *stmts = out;
@@ -69,10 +86,12 @@ fn runtime(call: Name, args: Vec<Expr>, into: Option<Place>, span: Span) -> Bloc
 
 /// The pointer that an allocation stores to: `&p`, `(void**)&p`, `p` of a `T**`.
 fn stored_to(target: &Expr) -> Option<Place> {
-    match &target.kind {
-        ExprKind::AddressOf(place) => Some(place.clone()),
-        ExprKind::Cast(operand) if operand.ty.pointee().is_some_and(Type::is_pointer) => stored_to(operand),
-        _ if target.ty.pointee().is_some_and(Type::is_pointer) => Some(Place::deref(target.clone())),
-        _ => None,
+    let is_of_pointer = |pointer: &Expr| pointer.ty.pointee().is_some_and(Type::is_pointer);
+    if let Some(place) = target.as_address() {
+        return Some(place.clone());
+    }
+    match target.as_cast().filter(|operand| is_of_pointer(operand)) {
+        Some(operand) => stored_to(operand),
+        None => is_of_pointer(target).then(|| Place::deref(target.clone())),
     }
 }

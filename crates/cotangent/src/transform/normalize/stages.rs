@@ -162,12 +162,10 @@ fn find(block: &[Stmt], is_meant: &mut impl FnMut(&Stmt) -> bool) -> Option<Span
 }
 
 fn stores_memory(_: &Module, _: &Inlining, function: &Function) -> Option<Span> {
-    find(&function.body, &mut |stmt| match &stmt.kind {
-        StmtKind::Runtime { call, args, .. } => {
-            let is_address = args.first().is_some_and(|arg| arg.ty.pointee().is_some_and(Type::is_pointer));
-            matches!(runtime_class(call), Some(RuntimeClass::Allocate { .. })) && is_address
-        }
-        _ => false,
+    find(&function.body, &mut |stmt| {
+        let StmtKind::Runtime { call, args, .. } = &stmt.kind else { return false };
+        let is_address = args.first().is_some_and(|arg| arg.ty.pointee().is_some_and(Type::is_pointer));
+        matches!(runtime_class(call), Some(RuntimeClass::Allocate { .. })) && is_address
     })
 }
 
@@ -177,11 +175,9 @@ fn jumps(_: &Module, _: &Inlining, function: &Function) -> Option<Span> {
         Some((Stmt { kind: StmtKind::Return(_), .. }, rest)) => rest,
         _ => &function.body,
     };
-    find(body, &mut |stmt| match &stmt.kind {
-        StmtKind::Return(_) | StmtKind::Continue | StmtKind::Switch { .. } => true,
-        StmtKind::For(head) => leaves_early(&head.body),
-        StmtKind::While { body, .. } => leaves_early(body),
-        _ => false,
+    find(body, &mut |stmt| {
+        matches!(stmt.kind, StmtKind::Return(_) | StmtKind::Continue | StmtKind::Switch { .. })
+            || stmt.kind.loop_body().is_some_and(leaves_early)
     })
 }
 
@@ -199,16 +195,16 @@ fn leaves_early(body: &Block) -> bool {
 }
 
 fn counter_of_another_type(_: &Module, _: &Inlining, function: &Function) -> Option<Span> {
-    find(&function.body, &mut |stmt| match &stmt.kind {
-        StmtKind::For(head) => !matches!(function.locals[head.counter].ty, Type::Int(_)),
-        _ => false,
+    find(&function.body, &mut |stmt| {
+        let StmtKind::For(head) = &stmt.kind else { return false };
+        !matches!(function.locals[head.counter].ty, Type::Int(_))
     })
 }
 
 fn call_with_effects(module: &Module, known: &Inlining, function: &Function) -> Option<Span> {
-    find(&function.body, &mut |stmt| match &stmt.kind {
-        StmtKind::Call { function, .. } => module.rule(*function).is_none() && !known.is_pure(*function),
-        _ => false,
+    find(&function.body, &mut |stmt| {
+        let StmtKind::Call { function, .. } = &stmt.kind else { return false };
+        module.rule(*function).is_none() && !known.is_pure(*function)
     })
 }
 

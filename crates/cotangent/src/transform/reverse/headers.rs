@@ -8,16 +8,13 @@ const MAX_LOCAL_RECORD: i128 = 64;
 
 /// The body without an `if (c) break;` at its end, and that.
 pub(super) fn split_exit(body: &[Stmt]) -> (&[Stmt], Option<&Stmt>) {
-    match body.split_last() {
-        Some((last, rest)) => match &last.kind {
-            StmtKind::If { then_block, .. }
-                if matches!(then_block.as_slice(), [Stmt { kind: StmtKind::Break, .. }]) =>
-            {
-                (rest, Some(last))
-            }
-            _ => (body, None),
-        },
-        None => (body, None),
+    if let Some((last, rest)) = body.split_last()
+        && let StmtKind::If { then_block, .. } = &last.kind
+        && matches!(then_block.as_slice(), [Stmt { kind: StmtKind::Break, .. }])
+    {
+        (rest, Some(last))
+    } else {
+        (body, None)
     }
 }
 
@@ -27,21 +24,30 @@ pub(super) fn with_body(stmt: &Stmt, body: Block) -> Stmt {
     match &mut stmt.kind {
         StmtKind::For(head) => head.body = body,
         StmtKind::While { body: inner, .. } => *inner = body,
-        _ => {}
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => {}
     }
     stmt
 }
 
-pub(super) fn constant_int(expr: &Expr) -> Option<i128> {
-    match expr.kind {
-        ExprKind::Int(value) => Some(value),
-        _ => None,
-    }
-}
-
 /// How often a loop runs, if its header says so and it is not often.
 pub(super) fn constant_trips(head: &For) -> Option<u64> {
-    let (from, to, by) = (constant_int(&head.from)?, constant_int(&head.to)?, constant_int(&head.by)?);
+    let (from, to, by) = (head.from.as_int()?, head.to.as_int()?, head.by.as_int()?);
     let distance = match (head.step, head.test) {
         (BinaryOp::Add, BinaryOp::Less) => to - from,
         (BinaryOp::Add, BinaryOp::LessEqual) => to - from + 1,
@@ -55,12 +61,12 @@ pub(super) fn constant_trips(head: &For) -> Option<u64> {
 
 /// The number of an iteration, from its counter.
 pub(super) fn iteration_number(head: &For, counter: Expr) -> Expr {
-    let distance = match (head.step, constant_int(&head.from)) {
+    let distance = match (head.step, head.from.as_int()) {
         (BinaryOp::Subtract, _) => Expr::binary(BinaryOp::Subtract, head.from.clone(), counter),
         (_, Some(0)) => counter,
         _ => Expr::binary(BinaryOp::Subtract, counter, head.from.clone()),
     };
-    if constant_int(&head.by) == Some(1) {
+    if head.by.as_int() == Some(1) {
         return distance;
     }
     Expr::binary(BinaryOp::Divide, distance, head.by.clone())
@@ -69,11 +75,12 @@ pub(super) fn iteration_number(head: &For, counter: Expr) -> Expr {
 /// Whether a counter that doubles or halves is above zero in every iteration: there are fewer of them than it has bits.
 pub(super) fn keeps_bits(head: &For) -> bool {
     let is_halved = matches!(head.step, BinaryOp::Divide | BinaryOp::ShiftRight);
-    match head.test {
-        BinaryOp::Greater => is_halved && constant_int(&head.to).is_some_and(|to| to >= 0),
-        BinaryOp::GreaterEqual => is_halved && constant_int(&head.to).is_some_and(|to| to > 0),
-        BinaryOp::Less | BinaryOp::LessEqual => !is_halved && constant_int(&head.from).is_some_and(|from| from > 0),
-        _ => false,
+    let is_at_least = |expr: &Expr, least: i128| expr.as_int().is_some_and(|value| value >= least);
+    if is_halved {
+        head.test == BinaryOp::Greater && is_at_least(&head.to, 0)
+            || head.test == BinaryOp::GreaterEqual && is_at_least(&head.to, 1)
+    } else {
+        matches!(head.test, BinaryOp::Less | BinaryOp::LessEqual) && is_at_least(&head.from, 1)
     }
 }
 
@@ -85,19 +92,34 @@ pub(super) fn counter_of(head: &For, number: Expr) -> Expr {
     let power = || shifted(BinaryOp::ShiftLeft, Expr::new(ExprKind::Int(1), ty.clone()));
     match head.step {
         BinaryOp::ShiftLeft | BinaryOp::ShiftRight => shifted(head.step, head.from.clone()),
-        BinaryOp::Multiply if constant_int(&head.from) == Some(1) => power(),
+        BinaryOp::Multiply if head.from.as_int() == Some(1) => power(),
         BinaryOp::Multiply | BinaryOp::Divide => Expr::binary(head.step, head.from.clone(), power()),
-        _ => linear(head, Expr::cast(number, ty)),
+        BinaryOp::Add
+        | BinaryOp::Subtract
+        | BinaryOp::Remainder
+        | BinaryOp::BitAnd
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor
+        | BinaryOp::Equal
+        | BinaryOp::NotEqual
+        | BinaryOp::Less
+        | BinaryOp::LessEqual
+        | BinaryOp::Greater
+        | BinaryOp::GreaterEqual
+        | BinaryOp::And
+        | BinaryOp::Or
+        | BinaryOp::Offset
+        | BinaryOp::Distance => linear(head, Expr::cast(number, ty)),
     }
 }
 
 /// `from + number * by`.
 pub(super) fn linear(head: &For, number: Expr) -> Expr {
-    let distance = match constant_int(&head.by) {
+    let distance = match head.by.as_int() {
         Some(1) => number,
         _ => Expr::binary(BinaryOp::Multiply, number, head.by.clone()),
     };
-    if head.step == BinaryOp::Add && constant_int(&head.from) == Some(0) {
+    if head.step == BinaryOp::Add && head.from.as_int() == Some(0) {
         return distance;
     }
     Expr::binary(head.step, head.from.clone(), distance)
@@ -106,17 +128,15 @@ pub(super) fn linear(head: &For, number: Expr) -> Expr {
 /// How often a counted loop runs.
 pub(super) fn trips(head: &For) -> Expr {
     let ty = head.from.ty.clone();
-    if constant_int(&head.from) == Some(0) && constant_int(&head.by) == Some(1) && head.test == BinaryOp::Less {
+    if head.from.as_int() == Some(0) && head.by.as_int() == Some(1) && head.test == BinaryOp::Less {
         // An unsigned counter from zero: others count by the header turned around.
         return head.to.clone();
     }
     let int = |value: i128| Expr::new(ExprKind::Int(value), ty.clone());
     let (low, high) = if head.step == BinaryOp::Add { (&head.from, &head.to) } else { (&head.to, &head.from) };
     let distance = Expr::binary(BinaryOp::Subtract, high.clone(), low.clone());
-    let distance = match head.test {
-        BinaryOp::Less | BinaryOp::Greater => Expr::binary(BinaryOp::Subtract, distance, int(1)),
-        _ => distance,
-    };
+    let is_strict = matches!(head.test, BinaryOp::Less | BinaryOp::Greater);
+    let distance = if is_strict { Expr::binary(BinaryOp::Subtract, distance, int(1)) } else { distance };
     let rounds = Expr::binary(BinaryOp::Divide, distance, head.by.clone());
     let rounds = Expr::binary(BinaryOp::Add, rounds, int(1));
     let runs = Expr::binary(head.test, head.from.clone(), head.to.clone());
@@ -126,7 +146,7 @@ pub(super) fn trips(head: &For) -> Expr {
 /// The header that runs through the same values backwards: for steps of one of a signed counter.
 pub(super) fn turned(head: &For) -> Option<For> {
     let Type::Int(kind) = head.from.ty else { return None };
-    if constant_int(&head.by) != Some(1) || !kind.is_signed() {
+    if head.by.as_int() != Some(1) || !kind.is_signed() {
         return None;
     }
     let one = |op| Expr::binary(op, head.to.clone(), Expr::new(ExprKind::Int(1), head.from.ty.clone()));
@@ -137,7 +157,7 @@ pub(super) fn turned(head: &For) -> Option<For> {
         (BinaryOp::Subtract, BinaryOp::GreaterEqual) => (head.to.clone(), BinaryOp::LessEqual, BinaryOp::Add),
         _ => return None,
     };
-    let from = match (&from.kind, constant_int(&head.to)) {
+    let from = match (&from.kind, head.to.as_int()) {
         (ExprKind::Binary(BinaryOp::Subtract, ..), Some(to)) => Expr::new(ExprKind::Int(to - 1), head.from.ty.clone()),
         (ExprKind::Binary(BinaryOp::Add, ..), Some(to)) => Expr::new(ExprKind::Int(to + 1), head.from.ty.clone()),
         _ => from,

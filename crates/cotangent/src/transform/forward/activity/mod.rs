@@ -17,8 +17,8 @@ use super::overwritten::{Overwritten, overwritten};
 use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
-    BinaryOp, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, Place, PlaceKind,
-    RuleKind, Stmt, StmtKind, Type, UnaryOp,
+    BinaryOp, Called, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, Place,
+    PlaceKind, RuleKind, Stmt, StmtKind, Type, UnaryOp,
 };
 use crate::rules::runtime_class;
 use crate::source::Span;
@@ -430,16 +430,12 @@ impl Activity {
     }
 
     fn call(&mut self, analyses: &mut Analyses, module: &Module, stmt: &Stmt) {
-        let (into, function, args) = match &stmt.kind {
-            StmtKind::Call { into, function, args } => (into.as_ref(), function, args),
-            StmtKind::Launch(launch) => (None, &launch.kernel, &launch.args),
-            _ => return,
-        };
-        if module.rule(*function).is_some_and(|rule| rule.kind == RuleKind::Constant) {
+        let Some(Called { into, function, args }) = stmt.called() else { return };
+        if module.rule(function).is_some_and(|rule| rule.kind == RuleKind::Constant) {
             return;
         }
-        let pattern = self.pattern(module, *function, args, into);
-        let summary = analyses.callee(module, *function, &pattern).summary(module, &module.functions[*function]);
+        let pattern = self.pattern(module, function, args, into);
+        let summary = analyses.callee(module, function, &pattern).summary(module, &module.functions[function]);
         self.note_uses(module, into, args);
         let mut pairs: Vec<(Cell, (bool, Cell))> = Vec::new();
         for (arg, levels) in args.iter().zip(&summary.params) {

@@ -42,7 +42,7 @@ pub(in crate::transform::reverse) fn take_apart(rules: &mut Rules<'_>, block: &[
 /// Writes down what was decided for the statements of an iteration.
 fn write_down(rules: &mut Rules<'_>, block: &[Stmt], again: &[Again]) {
     for (stmt, again) in block.iter().zip(again) {
-        let is_loop = matches!(stmt.kind, StmtKind::For(_) | StmtKind::While { .. });
+        let is_loop = stmt.kind.is_loop();
         let how = match again {
             Again::Left => continue,
             Again::Repeated => How::ComputedAgain,
@@ -62,14 +62,14 @@ fn write_down(rules: &mut Rules<'_>, block: &[Stmt], again: &[Again]) {
                 continue;
             }
         };
-        let names: Vec<String> = match again {
-            Again::After(recorded) => recorded.iter().map(|local| rules.vars.name_of(*local)).collect(),
-            _ if is_loop => vec!["the loop".to_owned()],
-            _ => {
-                let declared = walk::declared_local(stmt).map(|local| rules.vars.name_of(local));
-                let written = walk::written_places(stmt).into_iter().map(|place| rules.vars.text_of(place));
-                declared.into_iter().chain(written).collect()
-            }
+        let names: Vec<String> = if let Again::After(recorded) = again {
+            recorded.iter().map(|local| rules.vars.name_of(*local)).collect()
+        } else if is_loop {
+            vec!["the loop".to_owned()]
+        } else {
+            let declared = walk::declared_local(stmt).map(|local| rules.vars.name_of(local));
+            let written = walk::written_places(stmt).into_iter().map(|place| rules.vars.text_of(place));
+            declared.into_iter().chain(written).collect()
         };
         names.into_iter().for_each(|name| rules.decide(stmt.span, name, how));
     }
@@ -192,14 +192,15 @@ fn assign_where_declared(vars: &Variables<'_>, block: &mut Block, local: LocalId
             }
             ControlFlow::<()>::Continue(())
         });
-        match stmt.kind {
-            StmtKind::Declare { local: declared, init } if declared == local => {
-                if let Some(init) = init {
-                    let place = Place::local(local, vars.function.locals[local].ty.clone());
-                    vars.assign_leaves(place, init, &mut out);
-                }
+        if let StmtKind::Declare { local: declared, init } = &stmt.kind
+            && *declared == local
+        {
+            if let Some(init) = init.clone() {
+                let place = Place::local(local, vars.function.locals[local].ty.clone());
+                vars.assign_leaves(place, init, &mut out);
             }
-            kind => out.push(Stmt { kind, ..stmt }),
+        } else {
+            out.push(stmt);
         }
     }
     *block = out;

@@ -175,23 +175,21 @@ impl Slots {
                 }
                 std::ops::ControlFlow::<()>::Continue(())
             });
-            match &stmt.kind {
-                StmtKind::Push { value, .. } => {
-                    let store = assign(self.slot(&value.ty), value.clone());
-                    out.push(match self.limit {
-                        Some(limit) => self.if_it_fits(limit, store),
-                        None => store,
-                    });
-                    out.push(self.step(BinaryOp::Add));
-                }
-                StmtKind::Pop { into, .. } => {
-                    let declared = out.last().and_then(walk::declared_local);
-                    let is_declared = matches!(into.kind, PlaceKind::Local(local) if declared == Some(local));
-                    let at = out.len() - usize::from(is_declared);
-                    out.insert(at, self.step(BinaryOp::Subtract));
-                    take(into, Expr::load(self.slot(&into.ty)), &mut out);
-                }
-                _ => out.push(stmt),
+            if let StmtKind::Push { value, .. } = &stmt.kind {
+                let store = assign(self.slot(&value.ty), value.clone());
+                out.push(match self.limit {
+                    Some(limit) => self.if_it_fits(limit, store),
+                    None => store,
+                });
+                out.push(self.step(BinaryOp::Add));
+            } else if let StmtKind::Pop { into, .. } = &stmt.kind {
+                let declared = out.last().and_then(walk::declared_local);
+                let is_declared = matches!(into.kind, PlaceKind::Local(local) if declared == Some(local));
+                let at = out.len() - usize::from(is_declared);
+                out.insert(at, self.step(BinaryOp::Subtract));
+                take(into, Expr::load(self.slot(&into.ty)), &mut out);
+            } else {
+                out.push(stmt);
             }
         }
         *block = out;
@@ -201,16 +199,14 @@ impl Slots {
     fn number(&self, block: &mut Block, mut values: usize) {
         let mut out = Block::new();
         for stmt in std::mem::take(block) {
-            match &stmt.kind {
-                StmtKind::Push { value, .. } => {
-                    out.push(assign(self.slot_at(long(values), &value.ty), value.clone()));
-                    values += 1;
-                }
-                StmtKind::Pop { into, .. } => {
-                    values -= 1;
-                    take(into, Expr::load(self.slot_at(long(values), &into.ty)), &mut out);
-                }
-                _ => out.push(stmt),
+            if let StmtKind::Push { value, .. } = &stmt.kind {
+                out.push(assign(self.slot_at(long(values), &value.ty), value.clone()));
+                values += 1;
+            } else if let StmtKind::Pop { into, .. } = &stmt.kind {
+                values -= 1;
+                take(into, Expr::load(self.slot_at(long(values), &into.ty)), &mut out);
+            } else {
+                out.push(stmt);
             }
         }
         *block = out;
@@ -233,10 +229,10 @@ impl Slots {
 
     fn slot_at(&self, slot: Expr, ty: &Type) -> Place {
         let load = |local: LocalId| Expr::load(Place::local(local, Type::LONG));
-        let row = match slot.kind {
-            ExprKind::Int(0) => None,
-            ExprKind::Int(1) => Some(load(self.threads)),
-            _ => Some(Expr::binary(BinaryOp::Multiply, slot, load(self.threads))),
+        let row = match slot.as_int() {
+            Some(0) => None,
+            Some(1) => Some(load(self.threads)),
+            Some(_) | None => Some(Expr::binary(BinaryOp::Multiply, slot, load(self.threads))),
         };
         let word = match row {
             Some(row) => Expr::binary(BinaryOp::Add, row, load(self.thread)),

@@ -86,7 +86,18 @@ impl Assembly<'_> {
                 *place = Place::local(local, place.ty.clone());
             }
             ExprKind::Load(place) | ExprKind::AddressOf(place) => self.settle_operands(place, changed, kept),
-            _ => {
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => {
                 let _ = walk::expr_parts_mut(expr, &mut |part| {
                     if let PartMut::Expr(operand) = part {
                         self.settle_expr(operand, changed, kept);

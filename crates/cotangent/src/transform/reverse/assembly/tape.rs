@@ -27,16 +27,12 @@ fn replace(block: &mut Block, tape: LocalId) {
         let place = Place::local(tape, Type::Opaque(TAPE.into()));
         let reference = Type::reference(place.ty.clone());
         let tape = Expr::new(ExprKind::AddressOf(place), reference);
-        match &stmt.kind {
-            StmtKind::Push { value, .. } => {
-                let args = vec![tape, value.clone()];
-                stmt.kind = StmtKind::Runtime { call: "cotangent::push".into(), args, into: None };
-            }
-            StmtKind::Pop { into, .. } => {
-                let into = Some(into.clone());
-                stmt.kind = StmtKind::Runtime { call: "cotangent::pop".into(), args: vec![tape], into };
-            }
-            _ => {}
+        if let StmtKind::Push { value, .. } = &stmt.kind {
+            let args = vec![tape, value.clone()];
+            stmt.kind = StmtKind::Runtime { call: "cotangent::push".into(), args, into: None };
+        } else if let StmtKind::Pop { into, .. } = &stmt.kind {
+            let into = Some(into.clone());
+            stmt.kind = StmtKind::Runtime { call: "cotangent::pop".into(), args: vec![tape], into };
         }
     }
 }

@@ -11,7 +11,7 @@ use super::Facts;
 use super::beginnings::beginnings;
 use crate::analysis::{Base, Object, Step};
 use crate::ir::walk::{self, Node};
-use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind};
+use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::transform::Fact;
 use crate::transform::locals::without_spans;
@@ -20,10 +20,7 @@ use crate::transform::locals::without_spans;
 pub(in crate::transform::reverse) const STREAM_END: &str = "cudaStreamDestroy";
 
 pub(in crate::transform::reverse) fn pointed_to(expr: &Expr) -> Option<Place> {
-    match &expr.kind {
-        ExprKind::AddressOf(place) => Some(place.clone()),
-        _ => None,
-    }
+    expr.as_address().cloned()
 }
 
 /// Whether every way through a block frees what is meant.
@@ -35,7 +32,23 @@ pub(in crate::transform::reverse) fn always_frees(block: &Block, is_meant: &dyn 
         StmtKind::If { then_block, else_block, .. } => {
             always_frees(then_block, is_meant) && always_frees(else_block, is_meant)
         }
-        _ => false,
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => false,
     })
 }
 
@@ -55,11 +68,7 @@ pub(in crate::transform::reverse) fn blocks(block: &Block) -> Vec<&Block> {
 
 /// The variable that a pointer is the value of.
 pub(in crate::transform::reverse) fn variable(pointer: &Expr) -> Option<LocalId> {
-    match &pointer.kind {
-        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => Some(*local),
-        ExprKind::Cast(operand) if operand.ty.is_pointer() => variable(operand),
-        _ => None,
-    }
+    pointer.uncast_pointer().as_local()
 }
 
 impl Facts<'_> {
@@ -131,14 +140,11 @@ impl Facts<'_> {
     }
 
     pub(in crate::transform::reverse) fn is_destroyed(&self, handle: &Place) -> bool {
-        self.has_call(
-            RuntimeClass::Destroy,
-            &|arg| matches!(&arg.kind, ExprKind::Load(place) if place.kind == handle.kind),
-        )
+        self.has_call(RuntimeClass::Destroy, &|arg| arg.as_load().is_some_and(|place| place.kind == handle.kind))
     }
 
     pub(in crate::transform::reverse) fn is_created(&self, handle: &Place) -> bool {
-        let makes = |arg: &Expr| pointed_to(arg).is_some_and(|place| place.kind == handle.kind);
+        let makes = |arg: &Expr| arg.as_address().is_some_and(|place| place.kind == handle.kind);
         self.has_call(RuntimeClass::Create { destroy: STREAM_END }, &makes)
             || self.has_call(RuntimeClass::Create { destroy: "cudaEventDestroy" }, &makes)
     }

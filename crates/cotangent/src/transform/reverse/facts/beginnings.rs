@@ -34,7 +34,24 @@ pub(in crate::transform::reverse) fn beginnings(
         }
         StmtKind::Assign { place, value } => gifts.give(place, value),
         StmtKind::Runtime { call, .. } if matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) => {}
-        _ => {
+        StmtKind::Declare { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => {
             // Whatever else writes, a pointer that steps through an array among them.
             gifts.moved.extend(walk::written_places(stmt).into_iter().filter_map(whole_slot));
             if let StmtKind::For(counted) = &stmt.kind {
@@ -58,11 +75,7 @@ pub(in crate::transform::reverse) fn beginnings(
 impl Beginnings {
     /// Whether a pointer, whatever it promises, is the value of a variable that always points to a beginning.
     pub(in crate::transform::reverse) fn is_beginning(&self, pointer: &Expr) -> bool {
-        match &pointer.kind {
-            ExprKind::Load(place) => slot(place).is_some_and(|slot| !self.is_moved(&slot)),
-            ExprKind::Cast(operand) if operand.ty.is_pointer() => self.is_beginning(operand),
-            _ => false,
-        }
+        pointer.uncast_pointer().as_load().and_then(slot).is_some_and(|slot| !self.is_moved(&slot))
     }
 
     fn is_moved(&self, (local, path): &Slot) -> bool {
@@ -98,7 +111,18 @@ impl Gifts<'_> {
                     Some(from) => self.give_leaves(&value.ty, &to, &from),
                     None => self.move_away(to),
                 },
-                _ => self.move_away(to),
+                ExprKind::Bool(_)
+                | ExprKind::Int(_)
+                | ExprKind::Float(_)
+                | ExprKind::Null
+                | ExprKind::AddressOf(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Select(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Math(..)
+                | ExprKind::Builtin(_)
+                | ExprKind::SizeOf(_) => self.move_away(to),
             },
             Type::Array(..) => self.move_away(to),
             Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => {}
@@ -113,7 +137,18 @@ impl Gifts<'_> {
                 Some(from) => self.given.push((to, from)),
                 None => self.move_away(to),
             },
-            _ => self.move_away(to),
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => self.move_away(to),
         }
     }
 

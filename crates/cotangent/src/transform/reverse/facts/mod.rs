@@ -4,13 +4,14 @@ pub(super) mod allocations;
 pub(super) mod beginnings;
 mod bits;
 mod sometimes;
+#[allow(clippy::wildcard_enum_match_arm, reason = "one arm is left to be written out")]
 mod streams;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::analysis::{self, Activity, Object, Objects, carries_floats, stmt_writes, uses_memory};
-use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type};
+use crate::ir::walk;
+use crate::ir::{Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Storage, Type};
 use crate::transform::normalize::address_taken;
 use crate::transform::{Fact, Trust};
 use sometimes::used_sometimes;
@@ -130,19 +131,10 @@ impl Facts<'_> {
 
     pub(in crate::transform::reverse) fn reads_object_of(&self, place: &Place, value: &Expr) -> bool {
         let written = self.objects.of_place(place);
-        walk::visit_expr(value, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Load(read), .. })
-                if self
-                    .objects
-                    .of_place(read)
-                    .iter()
-                    .any(|object| written.iter().any(|other| other.overlaps(object))) =>
-            {
-                std::ops::ControlFlow::Break(())
-            }
-            _ => std::ops::ControlFlow::Continue(()),
+        walk::loads_any(value, &mut |read| {
+            let objects = self.objects.of_place(read);
+            objects.iter().any(|object| written.iter().any(|other| other.overlaps(object)))
         })
-        .is_break()
     }
 
     /// The variables that statements declare for themselves: shared memory is the block's.

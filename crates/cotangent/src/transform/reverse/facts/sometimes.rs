@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+use crate::ir::walk;
+use crate::ir::{Function, LocalId, Stmt, StmtKind, Storage, Type};
 
 /// The variables with a value that is read, if at all, only inside branches that come later.
 pub(in crate::transform::reverse) fn used_sometimes(function: &Function) -> HashSet<LocalId> {
@@ -17,11 +17,7 @@ pub(in crate::transform::reverse) fn used_sometimes(function: &Function) -> Hash
 /// `after` are the statements that follow the blocks around this one.
 fn look<'a>(function: &Function, block: &'a [Stmt], after: &mut Vec<&'a [Stmt]>, found: &mut HashSet<LocalId>) {
     for (position, stmt) in block.iter().enumerate() {
-        let written = match &stmt.kind {
-            StmtKind::Declare { local, init: Some(_) } => Some(*local),
-            StmtKind::Assign { place: Place { kind: PlaceKind::Local(local), .. }, .. } => Some(*local),
-            _ => None,
-        };
+        let written = stmt.given_local();
         after.push(&block[position + 1..]);
         let is_number = |local: &LocalId| {
             let variable = &function.locals[*local];
@@ -44,11 +40,5 @@ fn look<'a>(function: &Function, block: &'a [Stmt], after: &mut Vec<&'a [Stmt]>,
 }
 
 fn reads(stmt: &Stmt, local: LocalId) -> bool {
-    walk::visit_block(std::slice::from_ref(stmt), &mut |node| match node {
-        Node::Expr(Expr { kind: ExprKind::Load(Place { kind: PlaceKind::Local(read), .. }), .. }) if *read == local => {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    })
-    .is_break()
+    walk::block_loads_any(std::slice::from_ref(stmt), &mut |place| place.as_local() == Some(local))
 }

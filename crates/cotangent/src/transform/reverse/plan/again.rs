@@ -14,8 +14,8 @@ use super::Values;
 use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, INTERNAL};
-use crate::ir::walk::{self, Node, Part, own_variable};
-use crate::ir::{BarrierKind, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind};
+use crate::ir::walk::{self, Part, own_variable};
+use crate::ir::{BarrierKind, Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind};
 use crate::source::Span;
 use crate::transform::locals::when;
 use crate::transform::{Fact, Trust};
@@ -164,13 +164,11 @@ impl<'a> Slicer<'a> {
             StmtKind::For(_) | StmtKind::While { .. } => self.inner_loop(stmt, needed, depth),
             StmtKind::Call { into: Some(into), args, .. } => {
                 let can_repeat = args.iter().all(|arg| self.can_repeat(arg) && self.can_reach_again(arg));
-                match self.result(into, can_repeat, needed, depth)? {
-                    Again::Repeated => {
-                        args.iter().for_each(|arg| needed.extend(self.values.vars.reads(arg)));
-                        Some(Again::Repeated)
-                    }
-                    other => Some(other),
+                let again = self.result(into, can_repeat, needed, depth)?;
+                if matches!(again, Again::Repeated) {
+                    args.iter().for_each(|arg| needed.extend(self.values.vars.reads(arg)));
                 }
+                Some(again)
             }
             StmtKind::Barrier { into: Some(into), .. } => {
                 // What it counted is recorded; if threads must meet there again, that is all they do.
@@ -181,7 +179,13 @@ impl<'a> Slicer<'a> {
                         let kind = StmtKind::Barrier { kind: BarrierKind::Block, argument: None, into: None };
                         Some(Again::Part(Box::new(Stmt::new(kind).at(stmt.span))))
                     }
-                    other => Some(other),
+                    other @ (Again::Left
+                    | Again::Repeated
+                    | Again::Part(_)
+                    | Again::FirstValue { .. }
+                    | Again::Value
+                    | Again::After(_)
+                    | Again::Ways { .. }) => Some(other),
                 }
             }
             StmtKind::Atomic { into: Some(into), .. }
@@ -341,7 +345,23 @@ impl<'a> Slicer<'a> {
         let (heads, body) = match &stmt.kind {
             StmtKind::For(head) => (vec![&head.from, &head.to, &head.by], &head.body),
             StmtKind::While { cond, body, .. } => (vec![cond], body),
-            _ => return None,
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => return None,
         };
         if !heads.iter().all(|head| self.can_repeat(head)) {
             return None;
@@ -365,11 +385,7 @@ impl<'a> Slicer<'a> {
 
     /// Whether an expression has the same value when it is evaluated again in the reverse sweep of this iteration.
     fn can_repeat(&self, expr: &Expr) -> bool {
-        let can = walk::visit_expr(expr, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !self.can_reload(place) => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        })
-        .is_continue();
+        let can = !walk::loads_any(expr, &mut |place| !self.can_reload(place));
         self.trust.answer(Fact::Repetition, false, can)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::super::headers::{constant_int, keeps_bits};
+use super::super::headers::keeps_bits;
 use super::super::variables::uses::Needed;
 use super::Values;
 use crate::analysis::Object;
@@ -65,9 +65,22 @@ impl Values<'_> {
     fn has_formula(&self, head: &For, written: &BTreeSet<Object>) -> bool {
         let is_simple = match head.step {
             BinaryOp::Add | BinaryOp::Subtract => head.by.ty == head.from.ty,
-            BinaryOp::Multiply | BinaryOp::Divide => constant_int(&head.by) == Some(2) && keeps_bits(head),
-            BinaryOp::ShiftLeft | BinaryOp::ShiftRight => constant_int(&head.by) == Some(1) && keeps_bits(head),
-            _ => false,
+            BinaryOp::Multiply | BinaryOp::Divide => head.by.as_int() == Some(2) && keeps_bits(head),
+            BinaryOp::ShiftLeft | BinaryOp::ShiftRight => head.by.as_int() == Some(1) && keeps_bits(head),
+            BinaryOp::Remainder
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Offset
+            | BinaryOp::Distance => false,
         };
         matches!(self.vars.function.locals[head.counter].ty, Type::Int(_))
             && is_simple

@@ -10,13 +10,12 @@
 //! after the reverse of those barriers, which follows the reverse of the read.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::ControlFlow;
 
 use super::Values;
 use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
-use crate::ir::walk::{self, Node, own_variable};
-use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
+use crate::ir::walk::{self, own_variable};
+use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
 use crate::transform::Fact;
 use crate::transform::locals::same_place;
 
@@ -76,13 +75,11 @@ impl Values<'_> {
         });
         let mut body = Body { array, inits, is_repeated, declared, is_hidden: false };
         let mut stores = Vec::new();
-        match block {
-            [Stmt { kind: StmtKind::For(head), .. }] if is_repeated => self.stores(&head.body, &mut body, &mut stores),
-            [Stmt { kind: StmtKind::While { body: inner, .. }, .. }] if is_repeated => {
-                self.stores(inner, &mut body, &mut stores)
-            }
-            _ => self.stores(block, &mut body, &mut stores),
-        }
+        let inner = match block {
+            [only] if is_repeated => only.kind.loop_body().map_or(block, Vec::as_slice),
+            _ => block,
+        };
+        self.stores(inner, &mut body, &mut stores);
         let constant: Vec<&Place> = stores.iter().filter(|it| it.is_constant).map(|it| &it.place).collect();
         let has_same = |store: &Store| constant.iter().any(|place| same_place(place, &store.place));
         !body.is_hidden && stores.iter().all(|store| store.is_constant || has_same(store))
@@ -131,20 +128,31 @@ impl Values<'_> {
                     self.stores(&head.body, body, out);
                     out[before..].iter_mut().for_each(|store| store.is_constant &= is_constant);
                 }
-                _ => body.is_hidden = true,
+                StmtKind::Declare { .. }
+                | StmtKind::Assign { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::Call { .. }
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Launch(_)
+                | StmtKind::Runtime { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. }
+                | StmtKind::Opaque { .. } => body.is_hidden = true,
             }
         }
     }
 
     /// Whether a loop inside can be repeated whole: it waits for nobody and reads nothing that changes.
     fn can_be_repeated(&self, stmt: &Stmt, body: &Block) -> bool {
-        let reads_stable = walk::visit_block(std::slice::from_ref(stmt), &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !self.is_own_or_intact(place) => {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        })
-        .is_continue();
+        let reads_stable =
+            !walk::block_loads_any(std::slice::from_ref(stmt), &mut |place| !self.is_own_or_intact(place));
         !has_barrier(body) && reads_stable
     }
 
@@ -158,16 +166,7 @@ impl Values<'_> {
 
     /// Whether an expression has the same value in all iterations. The counters of loops inside have the same values.
     fn is_constant(&self, expr: &Expr, body: &Body<'_>) -> bool {
-        if !body.is_repeated {
-            return true;
-        }
-        walk::visit_expr(expr, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if !self.is_constant_load(place, body) => {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        })
-        .is_continue()
+        !body.is_repeated || !walk::loads_any(expr, &mut |place| !self.is_constant_load(place, body))
     }
 
     fn is_constant_load(&self, place: &Place, body: &Body<'_>) -> bool {

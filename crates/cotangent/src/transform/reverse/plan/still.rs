@@ -1,13 +1,12 @@
 //! Whether a value is still there when the reverse sweep reads it.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use super::super::decision::How;
 use super::Values;
 use crate::analysis::Object;
-use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, LocalId, Place};
+use crate::ir::walk;
+use crate::ir::{Expr, LocalId, Place};
 use crate::transform::{Fact, Trust};
 
 /// Whether a value is there later, by which theorem.
@@ -20,13 +19,7 @@ pub(in crate::transform::reverse) enum Standing {
 impl Values<'_> {
     /// Whether an expression may have another value in the reverse sweep.
     pub(in crate::transform::reverse) fn changes(&self, expr: &Expr, changed: &BTreeSet<Object>) -> bool {
-        walk::visit_expr(expr, &mut |node| match node {
-            Node::Expr(Expr { kind: ExprKind::Load(place), .. }) if self.must_keep(place, changed) => {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        })
-        .is_break()
+        walk::loads_any(expr, &mut |place| self.must_keep(place, changed))
     }
 
     /// Whether the value of a place at this statement is gone when the reverse sweep reads it.

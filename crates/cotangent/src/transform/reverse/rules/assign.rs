@@ -20,12 +20,15 @@ fn hidden_pointer(span: Span) -> Diagnostic {
 /// `place + rest`, `rest + place` or `place - rest`: the rest, and whether it is subtracted.
 fn increment<'a>(place: &Place, value: &'a Expr) -> Option<(&'a Expr, bool)> {
     let ExprKind::Binary(op, left, right) = &value.kind else { return None };
-    let is_place = |expr: &Expr| matches!(&expr.kind, ExprKind::Load(read) if same_place(read, place));
-    match op {
-        BinaryOp::Add if is_place(left) => Some((right, false)),
-        BinaryOp::Add if is_place(right) => Some((left, false)),
-        BinaryOp::Subtract if is_place(left) => Some((right, true)),
-        _ => None,
+    let is_place = |expr: &Expr| expr.as_load().is_some_and(|read| same_place(read, place));
+    if *op == BinaryOp::Add && is_place(left) {
+        Some((right, false))
+    } else if *op == BinaryOp::Add && is_place(right) {
+        Some((left, false))
+    } else if *op == BinaryOp::Subtract && is_place(left) {
+        Some((right, true))
+    } else {
+        None
     }
 }
 

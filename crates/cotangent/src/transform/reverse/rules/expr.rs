@@ -36,15 +36,22 @@ fn negate(value: Expr) -> Expr {
         ExprKind::Unary(UnaryOp::Negate, inner) => *inner,
         ExprKind::Float(real) => constant(-real.0, &value.ty),
         // -(-a * b) and -(-a / b) are a * b and a / b.
-        ExprKind::Binary(op @ (BinaryOp::Multiply | BinaryOp::Divide), left, right)
-            if matches!(left.kind, ExprKind::Unary(UnaryOp::Negate, _)) =>
-        {
-            Expr::binary(op, negate(*left), *right)
-        }
         ExprKind::Binary(op @ (BinaryOp::Multiply | BinaryOp::Divide), left, right) => {
             Expr::binary(op, negate(*left), *right)
         }
-        kind => {
+        kind @ (ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_)) => {
             let ty = value.ty.clone();
             Expr::unary(UnaryOp::Negate, Expr { kind, ty, span: value.span })
         }
@@ -173,16 +180,16 @@ impl Rules<'_> {
             let Some(partial) = rule.build(position, args, value) else { continue };
             let partial = self.call_helpers(partial, out);
             let ty = arg.ty.at_least_single();
-            match partial.kind {
-                ExprKind::Select(cond, then, otherwise) if is_constant(&then, 1.0) && is_constant(&otherwise, 0.0) => {
-                    let mut then_block = Block::new();
-                    self.adjoint(arg, in_type(seed.clone(), &ty), &mut then_block);
-                    out.extend(when(*cond, then_block, Block::new()));
-                }
-                _ => {
-                    let share = multiply(seed.clone(), partial);
-                    self.adjoint(arg, in_type(share, &ty), out);
-                }
+            if let ExprKind::Select(cond, then, otherwise) = &partial.kind
+                && is_constant(then, 1.0)
+                && is_constant(otherwise, 0.0)
+            {
+                let mut then_block = Block::new();
+                self.adjoint(arg, in_type(seed.clone(), &ty), &mut then_block);
+                out.extend(when((**cond).clone(), then_block, Block::new()));
+            } else {
+                let share = multiply(seed.clone(), partial);
+                self.adjoint(arg, in_type(share, &ty), out);
             }
         }
     }
@@ -271,7 +278,7 @@ impl Rules<'_> {
         let has_pole = || {
             walk::visit_expr(value, &mut |node| match node {
                 Node::Expr(expr) if has_pole(expr) && self.facts.is_active_value(expr) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
+                Node::Expr(_) | Node::Place(_) | Node::Stmt(_) => ControlFlow::Continue(()),
             })
             .is_break()
         };

@@ -19,7 +19,7 @@ use crate::source::Span;
 use crate::transform::launch::{self, Slots as LaunchSlots};
 use crate::transform::locals::{declare, without_spans};
 use crate::transform::overlap::root;
-use crate::transform::runtime_calls::{call_of, const_void, fetch, null_stream, uncast, wait_for};
+use crate::transform::runtime_calls::{call_of, const_void, fetch, null_stream, wait_for};
 
 /// Arguments of a launch, by position, that are arrays to be copied as a whole; and their sizes.
 type Copied = Vec<(usize, Expr)>;
@@ -309,7 +309,7 @@ impl Rules<'_> {
     ) -> Place {
         let name = self.name_beside("_kept", arg);
         let ty = Type::pointer(Type::Opaque(SNAPSHOT.into()));
-        let from = Expr::cast(uncast(arg).clone(), const_void());
+        let from = Expr::cast(arg.uncast_pointer().clone(), const_void());
         self.vars.result_of(("cotangent::take_snapshot", vec![from, bytes, stream.clone()]), &name, ty, forward)
     }
 

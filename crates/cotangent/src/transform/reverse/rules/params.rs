@@ -57,14 +57,15 @@ impl Rules<'_> {
         let (mut adjoints, mut sums) = (Vec::new(), Vec::new());
         for param in named {
             let variable = self.facts.primal.locals[*param].clone();
-            let ty = match &variable.ty {
-                Type::Pointer(pointer) => {
-                    let shadow = self.vars.shadows.widening.shadow(&Type::pointer(pointer.pointee.clone()));
-                    Type::pointer(shadow.pointee().cloned().unwrap_or(Type::Void))
-                }
+            let widening = &self.vars.shadows.widening;
+            let ty = if let Some(pointee) = variable.ty.pointee() {
+                let shadow = widening.shadow(&Type::pointer(pointee.clone()));
+                Type::pointer(shadow.pointee().cloned().unwrap_or(Type::Void))
+            } else if matches!(kind, Kind::Pullback(_)) {
                 // What a caller's thread sums up for itself.
-                other if matches!(kind, Kind::Pullback(_)) => Type::pointer(self.vars.shadows.widening.private(other)),
-                other => Type::pointer(self.vars.shadows.widening.in_memory(other)),
+                Type::pointer(widening.private(&variable.ty))
+            } else {
+                Type::pointer(widening.in_memory(&variable.ty))
             };
             let adjoint = self.vars.add_param(&shadow_name(&variable.name), ty.clone());
             let (is_shared, is_anywhere) = match kind {

@@ -58,7 +58,23 @@ fn adds_atomically(module: &Module, rule: &Function, param: LocalId, reach: Reac
                     && adds_atomically(module, callee, *param, reach);
             }
         }
-        _ => {}
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => {}
     });
     found
 }
@@ -68,7 +84,18 @@ fn readdressed(arg: &Expr, to: LocalId) -> Expr {
     let kind = match &arg.kind {
         ExprKind::AddressOf(place) => ExprKind::AddressOf(moved(place, to)),
         ExprKind::Cast(operand) => ExprKind::Cast(Box::new(readdressed(operand, to))),
-        other => other.clone(),
+        other @ (ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_)) => other.clone(),
     };
     Expr { kind, ty: arg.ty.clone(), span: arg.span }
 }

@@ -157,10 +157,12 @@ impl Rules<'_> {
                 is_pointed_to |= matches!(&expr.kind, ExprKind::AddressOf(place) if is_own(place));
             });
         }
-        match &variable.ty {
-            Type::Pointer(_) => widening.shadow(&variable.ty),
-            other if is_pointed_to => widening.in_memory(other),
-            _ => wide,
+        if variable.ty.is_pointer() {
+            widening.shadow(&variable.ty)
+        } else if is_pointed_to {
+            widening.in_memory(&variable.ty)
+        } else {
+            wide
         }
     }
 

@@ -1,12 +1,10 @@
 //! Exchanges within a warp: each thread gets back the adjoints of the threads that took its value.
 
-use super::super::headers::{constant_int, keeps_bits};
+use super::super::headers::keeps_bits;
 use super::{Pair, Rules};
 use crate::analysis::Uniform;
 use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
-use crate::ir::{
-    BinaryOp, Block, Builtin, CollectiveOp, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
-};
+use crate::ir::{BinaryOp, Block, Builtin, CollectiveOp, Expr, ExprKind, For, Place, Stmt, StmtKind, Type};
 use crate::rules::{self};
 use crate::transform::locals::declare;
 
@@ -22,23 +20,16 @@ struct ShuffledSum<'a> {
 
 /// `for (int s = WIDTH / 2; s > 0; s /= 2) v += __shfl_down_sync(mask, v, s, WIDTH);`
 fn shuffled_sum(head: &For) -> Option<ShuffledSum<'_>> {
-    let from = match &head.from.kind {
-        ExprKind::Binary(BinaryOp::Divide, left, right) => match (&without_cast(left).kind, constant_int(right)) {
-            (ExprKind::Builtin(Builtin::WarpSize), Some(2)) => WARP / 2,
-            _ => return None,
-        },
-        _ => constant_int(&head.from)?,
+    let from = if let ExprKind::Binary(BinaryOp::Divide, left, right) = &head.from.kind {
+        let is_half = left.uncast().kind == ExprKind::Builtin(Builtin::WarpSize) && right.as_int() == Some(2);
+        is_half.then_some(WARP / 2)?
+    } else {
+        head.from.as_int()?
     };
-    let is_last = match head.test {
-        BinaryOp::Greater => constant_int(&head.to) == Some(0),
-        BinaryOp::GreaterEqual => constant_int(&head.to) == Some(1),
-        _ => false,
-    };
-    let is_halved = match head.step {
-        BinaryOp::Divide => constant_int(&head.by) == Some(2),
-        BinaryOp::ShiftRight => constant_int(&head.by) == Some(1),
-        _ => false,
-    };
+    let is_last =
+        matches!((head.test, head.to.as_int()), (BinaryOp::Greater, Some(0)) | (BinaryOp::GreaterEqual, Some(1)));
+    let is_halved =
+        matches!((head.step, head.by.as_int()), (BinaryOp::Divide, Some(2)) | (BinaryOp::ShiftRight, Some(1)));
     let body: Vec<&Stmt> =
         head.body.iter().filter(|stmt| !matches!(stmt.kind, StmtKind::Declare { init: None, .. })).collect();
     let [exchange, sum] = body.as_slice() else { return None };
@@ -49,45 +40,24 @@ fn shuffled_sum(head: &For) -> Option<ShuffledSum<'_>> {
     };
     let StmtKind::Assign { place, value } = &sum.kind else { return None };
     let ExprKind::Binary(BinaryOp::Add, left, right) = &value.kind else { return None };
-    let (variable, taken) = (local(place)?, local(into)?);
+    let (variable, taken) = (place.as_local()?, into.as_local()?);
     let width = match args.get(2) {
-        Some(width) => constant_int(width)?,
+        Some(width) => width.as_int()?,
         None => WARP,
     };
     let is_whole = is_halved && is_last && keeps_bits(head) && from * 2 == width && (width & (width - 1)) == 0;
-    let is_sum = loaded(left) == Some(variable) && loaded(right) == Some(taken)
-        || loaded(left) == Some(taken) && loaded(right) == Some(variable);
-    let is_of_itself = args.first().and_then(loaded) == Some(variable)
-        && args.get(1).and_then(|by| loaded(without_cast(by))) == Some(head.counter);
-    let mentions_none = loaded(mask).is_none_or(|local| local != variable && local != taken && local != head.counter);
+    let is_sum = left.as_local() == Some(variable) && right.as_local() == Some(taken)
+        || left.as_local() == Some(taken) && right.as_local() == Some(variable);
+    let is_of_itself = args.first().and_then(Expr::as_local) == Some(variable)
+        && args.get(1).and_then(|by| by.uncast().as_local()) == Some(head.counter);
+    let mentions_none =
+        mask.as_local().is_none_or(|local| local != variable && local != taken && local != head.counter);
     let is_simple = matches!(mask.kind, ExprKind::Int(_) | ExprKind::Load(_));
     (is_whole && is_sum && is_of_itself && mentions_none && is_simple).then_some(ShuffledSum {
         variable: place,
         mask,
         width,
     })
-}
-
-fn without_cast(expr: &Expr) -> &Expr {
-    match &expr.kind {
-        ExprKind::Cast(operand) => without_cast(operand),
-        _ => expr,
-    }
-}
-
-fn local(place: &Place) -> Option<LocalId> {
-    match place.kind {
-        PlaceKind::Local(local) => Some(local),
-        PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
-    }
-}
-
-/// The variable that an expression is the value of.
-fn loaded(expr: &Expr) -> Option<LocalId> {
-    match &expr.kind {
-        ExprKind::Load(place) => local(place),
-        _ => None,
-    }
 }
 
 impl Rules<'_> {
@@ -118,7 +88,7 @@ impl Rules<'_> {
         let place = Place::local(adjoint, ty.clone());
         pair.reverse.push(declare(adjoint, None));
         let is_same = Uniform::new(self.facts.primal).is_same(&argument);
-        if op == CollectiveOp::ShuffleXor && is_same && constant_int(&width) == Some(WARP) {
+        if op == CollectiveOp::ShuffleXor && is_same && width.as_int() == Some(WARP) {
             // Two threads take each other's value.
             let kind = StmtKind::Collective {
                 op,
@@ -128,7 +98,7 @@ impl Rules<'_> {
             };
             pair.reverse.push(Stmt::new(kind).at(stmt.span));
         } else {
-            let is_broadcast = op == CollectiveOp::Shuffle && constant_int(&argument).is_some();
+            let is_broadcast = op == CollectiveOp::Shuffle && argument.as_int().is_some();
             let helper =
                 if is_broadcast { rules::broadcast_adjoint(*kind) } else { rules::shuffle_adjoint(op, is_same, *kind) };
             let Some(function) = helper.and_then(|(name, text)| self.derivatives.helper_of(&name, &text)) else {

@@ -9,7 +9,7 @@ use super::facts::Facts;
 use crate::analysis::Object;
 use crate::ir::text;
 use crate::ir::walk::{self, Node, own_variable};
-use crate::ir::{Block, Expr, ExprKind, Function, Local, LocalId, Place, PlaceKind, Storage, Type, UnaryOp};
+use crate::ir::{Block, Expr, ExprKind, Function, Local, LocalId, Place, PlaceKind, Storage, Type};
 use crate::source::Span;
 use crate::transform::locals::{NewLocals, declare};
 use crate::transform::shadow::Shadows;
@@ -28,9 +28,10 @@ pub(in crate::transform::reverse) fn plain(mut ty: Type) -> Type {
 
 /// A pointer, whether it is one already or a variable that is a reference.
 pub(in crate::transform::reverse) fn as_pointer(pointer: Expr, ty: Type) -> Expr {
-    match pointer.kind {
-        ExprKind::Load(_) if pointer.ty.is_reference() => Expr::new(ExprKind::AddressOf(Place::deref(pointer)), ty),
-        _ => Expr { ty, ..pointer },
+    if pointer.ty.is_reference() && pointer.as_load().is_some() {
+        Expr::new(ExprKind::AddressOf(Place::deref(pointer)), ty)
+    } else {
+        Expr { ty, ..pointer }
     }
 }
 
@@ -93,10 +94,7 @@ impl Variables<'_> {
         let holder = match &shadow.kind {
             PlaceKind::Local(local) => Some(*local),
             // What an adjoint parameter points to.
-            PlaceKind::Element(pointer, _) => match &pointer.kind {
-                ExprKind::Load(place) => own_variable(place),
-                _ => None,
-            },
+            PlaceKind::Element(pointer, _) => pointer.as_load().and_then(own_variable),
             PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Index(..) => None,
         };
         let role = if is_following { Role::Follows(of) } else { Role::Adjoint(of) };
@@ -213,23 +211,19 @@ impl Variables<'_> {
                 name.rsplit("::").next().unwrap_or(name).to_owned()
             }
             PlaceKind::Field(base, position) => {
-                let field = match base.ty {
-                    Type::Record(record) => {
-                        self.facts.module.records[record].fields[*position as usize].name.to_string()
-                    }
-                    _ => position.to_string(),
+                let field = if let Type::Record(record) = base.ty {
+                    self.facts.module.records[record].fields[*position as usize].name.to_string()
+                } else {
+                    position.to_string()
                 };
                 format!("{}_{field}", self.base_name(base))
             }
             PlaceKind::Index(base, _) => self.base_name(base),
-            PlaceKind::Element(pointer, _) => match &pointer.kind {
-                ExprKind::Load(place) | ExprKind::AddressOf(place) => self.base_name(place),
-                ExprKind::Binary(_, left, _) => match &left.kind {
-                    ExprKind::Load(place) => self.base_name(place),
-                    _ => "value".to_owned(),
-                },
-                _ => "value".to_owned(),
-            },
+            PlaceKind::Element(pointer, _) => {
+                let moved = if let ExprKind::Binary(_, left, _) = &pointer.kind { left.as_load() } else { None };
+                let pointed = pointer.as_load().or(pointer.as_address()).or(moved);
+                pointed.map_or("value".to_owned(), |place| self.base_name(place))
+            }
         }
     }
 
@@ -289,10 +283,7 @@ impl Variables<'_> {
             | ExprKind::SizeOf(_)
             | ExprKind::Construct(_) => false,
         };
-        let inner = match &value.kind {
-            ExprKind::Unary(UnaryOp::Negate, operand) => operand,
-            _ => &value,
-        };
+        let inner = value.as_negated().unwrap_or(&value);
         if is_simple(inner) { value } else { self.keep("_r", value, out) }
     }
 }
