@@ -4,7 +4,6 @@ pub(super) mod allocations;
 pub(super) mod beginnings;
 mod bits;
 mod sometimes;
-#[allow(clippy::wildcard_enum_match_arm, reason = "one arm is left to be written out")]
 mod streams;
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -180,10 +180,7 @@ impl Facts<'_> {
                 return;
             }
             let found = waits.get_or_insert_default();
-            let is_own = |arg: &Expr| match &arg.kind {
-                ExprKind::Load(place) => self.is_created(place),
-                _ => false,
-            };
+            let is_own = |arg: &Expr| arg.as_load().is_some_and(|place| self.is_created(place));
             if args.iter().any(is_own) {
                 // It is waited for where it ends.
                 return;

@@ -12,7 +12,6 @@ mod launch;
 pub(super) mod params;
 mod rollback;
 mod ruled;
-#[allow(clippy::wildcard_enum_match_arm, reason = "one arm is left to be written out")]
 mod runtime;
 mod shadows;
 mod shared;

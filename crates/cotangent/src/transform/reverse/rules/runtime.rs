@@ -202,11 +202,9 @@ impl Rules<'_> {
     fn check_free(&mut self, pointer: &Expr, span: Span) {
         let freed = self.facts.objects.targets(pointer);
         let is_meant = |pointer: &Expr| self.facts.objects.targets(pointer).iter().any(|object| freed.contains(object));
-        let is_allocation = |stmt: &Stmt| match &stmt.kind {
-            StmtKind::Runtime { call, into: Some(into), .. } => {
-                matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) && is_meant(&Expr::load(into.clone()))
-            }
-            _ => false,
+        let is_allocation = |stmt: &Stmt| {
+            let StmtKind::Runtime { call, into: Some(into), .. } = &stmt.kind else { return false };
+            matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) && is_meant(&Expr::load(into.clone()))
         };
         let is_together = blocks(&self.facts.primal.body)
             .iter()
