@@ -30,6 +30,7 @@ const NOTHING: &str = "";
 const TOUCHING: &[Touching] = &[
     Touching { function: "cudaMemsetAsync", memory: "x", call: "cudaMemsetAsync(x, 0, bytes, b)", before: RACE, after: RACE },
     Touching { function: "cudaMemset2DAsync", memory: "x", call: "cudaMemset2DAsync(x, bytes / 2, 0, bytes / 4, 2, b)", before: RACE, after: RACE },
+    Touching { function: "cudaMemset3DAsync", memory: "x", call: "cudaMemset3DAsync(make_cudaPitchedPtr(x, bytes / 2, bytes / 2, 2), 0, make_cudaExtent(bytes / 4, 2, 1), b)", before: RACE, after: RACE },
     Touching { function: "cudaMemcpyAsync", memory: "x", call: "cudaMemcpyAsync(x, host, bytes, cudaMemcpyHostToDevice, b)", before: RACE, after: RACE },
     Touching { function: "cudaMemcpy2DAsync", memory: "x", call: "cudaMemcpy2DAsync(host, bytes / 2, x, bytes / 2, bytes / 4, 2, cudaMemcpyDeviceToHost, b)", before: RACE, after: RACE },
     Touching { function: "cudaMemcpyPeerAsync", memory: "x", call: "cudaMemcpyPeerAsync(x, 0, y, 0, bytes, b)", before: RACE, after: RACE },
