@@ -6,7 +6,7 @@
 //   auto t = cotangent::pushforward(saxpy, "y, x");                     forward mode: tangents in place of adjoints
 //   puts(g.source());                                                   the text of the derivative
 //
-// Cotangent reads the program, writes the derivatives behind it and puts them where they are asked for:
+// Cotangent reads the program, writes the derivatives after it and puts them where they are asked for:
 // `cotangent cc nvcc ARGS...` in place of `nvcc ARGS...`, or `cotangent run FILE.cu` on the CPU. docs/api.md says more.
 #pragma once
 

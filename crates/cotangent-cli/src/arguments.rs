@@ -1,4 +1,4 @@
-//! The command line. Words behind `--` are compiler flags and nothing else is; words behind `--args` are the
+//! The command line. Words after `--` are compiler flags and nothing else is; words after `--args` are the
 //! program's. Both are cut off before anything is interpreted, so that neither can be taken for the other.
 
 use std::ffi::OsString;
@@ -520,7 +520,7 @@ impl Arguments {
     }
 
     fn try_from_words(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
-        // Every word behind the compiler is the compiler's.
+        // Every word after the compiler is the compiler's.
         if words.get(1).is_some_and(|word| word == "cc") {
             return Self::try_parse_from(words);
         }

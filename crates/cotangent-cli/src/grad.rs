@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 use crate::text;
 
 impl Grad {
-    /// Headers are to be included behind the program; all else stands alone.
+    /// Headers are to be included after the program; all else stands alone.
     fn extent(&self) -> Extent {
         let extension = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
         let is_header = matches!(extension, Some("cuh" | "h" | "hpp" | "hh" | "inl"));

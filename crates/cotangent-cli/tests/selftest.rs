@@ -42,7 +42,7 @@ fn a_fixture_and_an_example_agree() {
     assert!(!report.contains("What did not agree"), "{report}");
 }
 
-/// A kernel whose gradient calls `cosf`, and what nvcc alone reads behind it: the CPU's programs are Clang's.
+/// A kernel whose gradient calls `cosf`, and what nvcc alone reads after it: the CPU's programs are Clang's.
 fn sine(planted: &str) -> String {
     format!(
         "// grad: f wrt \"x, y\"

@@ -12,7 +12,7 @@ pub const ABI_VERSION: u32 = 3;
 /// The largest dynamic shared memory of a block.
 pub const MAX_DYNAMIC_SHARED: usize = 232_448;
 
-/// Bytes behind a program's static shared memory that belong to no variable.
+/// Bytes after a program's static shared memory that belong to no variable.
 pub const SHARED_GUARD: usize = 1024;
 
 /// The dynamic shared memory that a kernel may use without asking for more.

@@ -191,7 +191,7 @@ pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, 
         checks::with(|checks| {
             checks.allocated(address as usize, bytes, memory, request.site);
             if request.asynchronous != 0 {
-                // Other streams may use it only behind the allocation.
+                // Other streams may use it only after the allocation.
                 checks.order().begin_transfer(stream);
                 let _ = checks.transfer(address as usize, bytes, true, true, request.site);
             }
@@ -300,7 +300,7 @@ impl Rows {
         }
     }
 
-    /// All rows, one behind the other.
+    /// All rows, one after the other.
     fn gather(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.width * self.height);
         for row in 0..self.height {

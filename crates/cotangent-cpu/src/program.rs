@@ -41,7 +41,7 @@ struct Image {
 /// The thread-local memory of a program on one OS thread.
 pub(crate) struct ThreadLocal {
     pub(crate) shared: Range<usize>,
-    /// Everything else, except the guard behind shared memory: builtin variables, thread-local variables of the host.
+    /// Everything else, except the guard after shared memory: builtin variables, thread-local variables of the host.
     pub(crate) others: [Range<usize>; 2],
 }
 

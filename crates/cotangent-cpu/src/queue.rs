@@ -65,7 +65,7 @@ impl Queue {
         self.entries.keys().next().copied().filter(|_| self.entries.len() >= MOST_ENTRIES)
     }
 
-    /// What the next work of a stream is behind.
+    /// What the next work of a stream is after.
     fn before_next(&self, stream: StreamId) -> Vec<Ticket> {
         let is_before = |other: StreamId| {
             let blocking = !self.non_blocking.contains(&stream) && !self.non_blocking.contains(&other);
@@ -160,7 +160,7 @@ pub(crate) fn wait_for_stream(stream: StreamId) -> Result<(), CudaError> {
     wait(|queue| queue.before_host(stream))
 }
 
-/// The host waits for all that the next work of a stream is behind.
+/// The host waits for all that the next work of a stream is after.
 pub(crate) fn wait_for_next(stream: StreamId) -> Result<(), CudaError> {
     wait(|queue| queue.before_next(stream))
 }

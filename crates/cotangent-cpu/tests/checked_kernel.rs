@@ -13,7 +13,7 @@ use cotangent_cpu::{Config, FINDINGS_EXIT_CODE, place_variable, start};
 /// Set in the process that is checked.
 const CHILD: &str = "COTANGENT_CHECKED_KERNEL";
 
-/// Each block writes a number behind the last one's.
+/// Each block writes a number after the last one's.
 struct Writing {
     address: usize,
 }

@@ -2,7 +2,7 @@
 //! at addresses that are aligned as they declare and no better.
 //!
 //! Both are edits of text that Clang writes and reads again. LLVM's, before it is optimised, has a `memcpy` for each copy
-//! of a struct, with the alignment of its type. The assembly has a label for each variable, behind its alignment.
+//! of a struct, with the alignment of its type. The assembly has a label for each variable, after its alignment.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
 //! Launches with blanks inside their brackets, `k<< <grid, block >> >(x)`: nvcc accepts them, Clang does not. In the
-//! text that Clang sees the blanks are moved behind the bracket, so that nothing changes its place but they.
+//! text that Clang sees the blanks are moved after the bracket, so that nothing changes its place but they.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -48,7 +48,7 @@ pub struct Changed {
     pub notes: String,
 }
 
-/// A command line in which a plain `nvcc` that is not on `PATH` is the one that [`find_nvcc`] finds, also behind another
+/// A command line in which a plain `nvcc` that is not on `PATH` is the one that [`find_nvcc`] finds, also after another
 /// launcher such as ccache.
 pub fn with_compiler(environment: &Environment, words: &[OsString]) -> Result<Vec<OsString>, DriverError> {
     let mut words = words.to_vec();

@@ -82,7 +82,7 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
         }
         command.arg("-ivfsoverlay").arg(&overlay).args(first);
         command.args(&request.flags.clang_args).args(&request.flags.cpu_args);
-        // Warnings are for the compiler that builds the program for the GPU; behind the user's flags, to win over them.
+        // Warnings are for the compiler that builds the program for the GPU; after the user's flags, to win over them.
         command.arg("-w");
         match request.check {
             true => command.args(TRANSLATE_ONLY).args(["-S", "-o"]).arg(object_of(index).with_extension("ll")),

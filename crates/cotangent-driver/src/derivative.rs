@@ -46,7 +46,7 @@ impl<'a> Wanted<'a> {
 pub enum Extent {
     /// The derivative with all it needs: a file that compiles by itself.
     Standalone,
-    /// What the program has not: a header to include behind the function.
+    /// What the program has not: a header to include after the function.
     Header,
 }
 

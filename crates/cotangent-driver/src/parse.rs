@@ -35,7 +35,7 @@ pub struct ParseRequest<'a> {
     pub whole_library: bool,
     /// What Clang reads in place of the file's own text.
     pub instead: Option<&'a str>,
-    /// What Clang reads behind the end of the file.
+    /// What Clang reads after the end of the file.
     pub appended: &'a str,
     /// Whether Clang's messages are in colour.
     pub colour: bool,

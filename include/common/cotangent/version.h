@@ -21,7 +21,7 @@
 #define CUDA_VERSION 12040
 #define __CUDART_API_VERSION CUDART_VERSION
 
-// nvcc accepts __device__ and __host__ __device__ lambdas only behind a flag,
+// nvcc accepts __device__ and __host__ __device__ lambdas only after a flag,
 // and programs ask for it through these. Clang accepts them always.
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #define __CUDACC_RELAXED_CONSTEXPR__ 1

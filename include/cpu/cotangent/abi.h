@@ -15,7 +15,7 @@
 // The largest dynamic shared memory of a block, in bytes (that of compute capability 9.0).
 #define COTANGENT_MAX_DYNAMIC_SHARED 232448
 
-// Bytes behind a program's static shared memory that belong to no variable, so that the checks see
+// Bytes after a program's static shared memory that belong to no variable, so that the checks see
 // an index that is too large.
 #define COTANGENT_SHARED_GUARD 1024
 

@@ -25,7 +25,7 @@ const SHELL_WORDS: &[&str] = &[
     "}", "{", "[", "esac",
 ];
 
-/// Words of a shell behind which a command stands.
+/// Words of a shell after which a command stands.
 const BEFORE_COMMANDS: &[&str] = &["if", "then", "else", "elif", "while", "do", "!", "exec"];
 
 /// Subcommands that every cargo has, and our own.
@@ -171,7 +171,7 @@ fn needs_of_word(word: &str) -> Vec<Need> {
     Vec::new()
 }
 
-/// The commands of a script, as far as they stand at the beginning of a line or behind `step "NAME"`.
+/// The commands of a script, as far as they stand at the beginning of a line or after `step "NAME"`.
 fn needs_of_shell(text: &str) -> Vec<(usize, Need)> {
     let functions: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_suffix("() {")).collect();
     let mut needs = Vec::new();

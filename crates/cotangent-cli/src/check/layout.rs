@@ -15,7 +15,7 @@ pub(crate) enum Precision {
 pub(crate) struct Leaf {
     pub(crate) offset: usize,
     pub(crate) scalar: Scalar,
-    /// How a user would write it behind the variable: `.center.x`, `[2]`.
+    /// How a user would write it after the variable: `.center.x`, `[2]`.
     pub(crate) path: String,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Entry {
 /// The function, its inputs, and where its numbers are.
 pub(crate) struct Problem<'a> {
     pub(crate) module: &'a Module,
-    /// Its parameters, and behind them those that stand for the variables which are named.
+    /// Its parameters, and after them those that stand for the variables which are named.
     function: &'a Function,
     /// How many are its own.
     own: usize,
@@ -86,7 +86,7 @@ impl<'a> Problem<'a> {
         });
         let specs: Vec<Spec> = specs.iter().cloned().chain(of_variables).collect();
         let mut base = Memory::default();
-        // The parameters' own buffers come first, so nested ones are appended behind them.
+        // The parameters' own buffers come first, so nested ones are appended after them.
         let mut nested = Vec::new();
         for (param, spec) in function.params.iter().zip(&specs) {
             let mut own = Memory::default();

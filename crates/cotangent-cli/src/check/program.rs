@@ -25,7 +25,7 @@ use super::widen;
 use crate::exec;
 use crate::linked;
 
-/// The file with what stands behind the user's text.
+/// The file with what stands after the user's text.
 const APPENDED: &str = "appended.txt";
 
 /// What the reverse function of the split form says before the arrays that it needs.
@@ -358,7 +358,7 @@ pub(crate) fn is_rejected(error: &anyhow::Error) -> bool {
 }
 
 impl Texts<'_> {
-    /// What stands behind the user's text.
+    /// What stands after the user's text.
     pub(super) fn appended(&self, precision: Precision, dialect: Dialect) -> String {
         let before = match dialect {
             Dialect::Cpu | Dialect::CpuPart => "",
@@ -440,7 +440,7 @@ fn call(module: &Module, space: &str, dialect: Dialect) -> String {
         let how = if frees { "host_without_leaks" } else { "host" };
         return format!("return {how}({space}::{}, launch, buffers);", entry.name);
     }
-    // Adjoints lie behind the values in dynamic shared memory.
+    // Adjoints lie after the values in dynamic shared memory.
     let mut has_more = false;
     walk::each_expr(&entry.body, &mut |expr| has_more |= expr.kind == ExprKind::Builtin(Builtin::DynamicSharedBytes));
     let launch = if has_more { "twice(launch)" } else { "launch" };
@@ -536,7 +536,7 @@ fn function_pointer(request: &str) -> String {
     }
 }
 
-/// The module with a kernel behind it that one thread calls the last function from: all by pointer or value, and the
+/// The module with a kernel after it that one thread calls the last function from: all by pointer or value, and the
 /// result behind the arguments.
 pub(crate) fn with_entry(module: &Module, function: FunctionId) -> Module {
     let called = &module.functions[function];

@@ -199,7 +199,7 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The length of a number, as the preprocessor sees it: digits, letters, dots, and signs behind an exponent.
+/// The length of a number, as the preprocessor sees it: digits, letters, dots, and signs after an exponent.
 fn number(text: &str) -> usize {
     let mut before = ' ';
     for (index, character) in text.char_indices() {

@@ -64,7 +64,7 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
 }
 
 impl Directives {
-    /// The words for `cotangent check` behind the file's name.
+    /// The words for `cotangent check` after the file's name.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = vec![
             format!("--fn={}", self.function),

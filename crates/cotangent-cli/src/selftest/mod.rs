@@ -56,7 +56,7 @@ impl Plan<'_> {
         format!("{arch} -fmad=false")
     }
 
-    /// The words that say where a program runs, behind all others.
+    /// The words that say where a program runs, after all others.
     fn words(&self) -> Vec<String> {
         let target = if self.gpu { "--gpu" } else { "--nvcc" };
         let flags = self.flags();

@@ -183,7 +183,7 @@ fn a_gradient_without_its_atomics_fails() -> Result<(), Failed> {
         let output = command.arg("check").arg(&file).args(["--fn", "scale", "--samples", "1"]).output()?;
         Ok((output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned()))
     };
-    // What is printed stands behind the user's text.
+    // What is printed stands after the user's text.
     let (is_right, said) = check(&format!("{kernel}#define atomicAdd(place, value) (*(place) += (value))\n"))?;
     let wrong = said.lines().filter(|line| line.ends_with("WRONG")).count();
     if is_right || wrong != 1 || !said.contains("error[X0203]") || !said.contains("| atomicAdd(_d_a, ") {

@@ -14,7 +14,7 @@
 //! - Two accesses of one kind in one segment by different warps stand for all further ones of their kind: nobody
 //!   is ordered after both.
 //! - What earlier launches and copies did that the host has not waited for stays as long as there is room: a stream may
-//!   come that is not ordered behind it. A write takes its place, and a read or atomic that of its kind if ordered after.
+//!   come that is not ordered after it. A write takes its place, and a read or atomic that of its kind if ordered after.
 //!
 //! - Reads through the read-only cache conflict with every write of their launch, before or after, ordered or not. They are
 //!   a kind of their own, and one stands for all of a launch.

@@ -41,7 +41,7 @@ pub(super) struct Streams {
     host: Clock,
     /// What is not certainly done when any operation begins, in the order of their segments.
     open: VecDeque<Operation>,
-    /// Of the same operations, numbers and first segments by stream, without the host's, which everybody is behind.
+    /// Of the same operations, numbers and first segments by stream, without the host's, which everybody comes after.
     by_stream: HashMap<StreamId, VecDeque<(u32, u32)>>,
     /// What is done for the operation at hand.
     now: Clock,

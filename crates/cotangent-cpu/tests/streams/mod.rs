@@ -1,4 +1,4 @@
-//! Every function of the runtime that takes a stream keeps to it: what it does is behind all that the stream was asked for
+//! Every function of the runtime that takes a stream keeps to it: what it does is after all that the stream was asked for
 //! before, in front of what comes later, and unordered with other streams. One program has all calls; each is run with the
 //! order that it needs and without.
 //!

@@ -84,7 +84,7 @@ impl Line {
             true => ["-iquote".to_owned(), spelled(folder)],
             false => ["-Xcompiler".to_owned(), format!("-iquote,{}", spelled(folder))],
         });
-        // Before the first word that is no program: the compiler may stand behind another launcher.
+        // Before the first word that is no program: the compiler may stand after another launcher.
         let place = parts(&self.words).into_iter().find(|part| match part.kind {
             Kind::File(_) => self.inputs.contains(&part.words.start),
             Kind::Flag { .. } | Kind::Unknown => true,

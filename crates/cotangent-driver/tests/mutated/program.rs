@@ -1,5 +1,5 @@
 //! How programs are damaged. Mostly a word becomes another one that could stand there, or a statement goes, comes or is
-//! wrapped, so that Clang often accepts the result and what is behind Clang is tested; now and then a word is just
+//! wrapped, so that Clang often accepts the result and what is after Clang is tested; now and then a word is just
 //! removed.
 
 use crate::random::Random;
@@ -327,7 +327,7 @@ impl Variables {
     }
 }
 
-/// Those declared before `at` in its function: a name behind a type, or behind a star behind one.
+/// Those declared before `at` in its function: a name after a type, or after a star after one.
 fn variables(words: &[String], at: usize) -> Variables {
     let mut found = Variables::default();
     // The last two words, and how many braces are open: what a function declares ends with it.

@@ -9,7 +9,7 @@ use cotangent_cpu::Random;
 use super::lanes::{LANES, Lanes, Mask, lanes_of};
 use crate::program::{Position, Register};
 
-/// After so many choices the next is another one, so that a thread that waits for one behind it cannot wait for ever.
+/// After so many choices the next is another one, so that a thread that waits for one after it cannot wait for ever.
 const CHOICES_IN_ORDER: u32 = 1000;
 
 /// With a seed one choice in so many is left to chance. More of them would keep apart what can run together.

@@ -125,7 +125,7 @@ impl Cuda {
         }
     }
 
-    /// Puts a copy on the stream and an event behind it.
+    /// Puts a copy on the stream and an event after it.
     unsafe fn submit(&mut self, copy: &Copy) -> Result<Handle, DeviceError> {
         let event = self.event()?;
         let (host, device) = (copy.chunk.start().cast::<c_void>(), copy.device.cast::<c_void>());

@@ -107,7 +107,7 @@ fn device_linker_name(name: Arc<str>) -> Arc<str> {
         // A kernel with C linkage.
         return plain.into();
     }
-    // Namespaces come first, each behind its length, and may end in a digit.
+    // Namespaces come first, each after its length, and may end in a digit.
     let mut at = 0;
     while let Some(digit) = name[at..].find(|next: char| next.is_ascii_digit()) {
         let start = at + digit;

@@ -1,4 +1,4 @@
-//! Text to stand behind the user's program, in the same file: what modules have and the program has not.
+//! Text to stand after the user's program, in the same file: what modules have and the program has not.
 //!
 //! Several modules may share functions; each is printed once. A function that the program has but that cannot be called
 //! by its name (an overload, a member, an instantiation) is printed as a copy.
@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, TAKEN_NAME};
 use crate::ir::{Module, Name, Provided, ProvidedRecord, RecordId, Type};
 use crate::source::Span;
 
-/// Text to stand behind the user's program.
+/// Text to stand after the user's program.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Behind {
     /// All of it.
@@ -28,7 +28,7 @@ pub struct Behind {
 /// Who else may have printed the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SharedWith {
-    /// All that stands behind the program is printed at once.
+    /// All that stands after the program is printed at once.
     Nobody,
     /// Texts that were printed at other times and are included with this one: what they have in common is defined by the
     /// first.

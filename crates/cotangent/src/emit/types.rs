@@ -68,7 +68,7 @@ fn pointer_declarator(scope: &Scope<'_>, pointer: &PointerType) -> Declarator {
     parts
 }
 
-/// The pointee's declarator with the qualifiers that the pointer gives it: in front of a plain type, behind a star.
+/// The pointee's declarator with the qualifiers that the pointer gives it: in front of a plain type, after a star.
 fn qualified(mut parts: Declarator, pointer: &PointerType) -> Declarator {
     for (is_set, qualifier) in [(pointer.is_volatile, "volatile"), (pointer.is_const, "const")] {
         if !is_set {

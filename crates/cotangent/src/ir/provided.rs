@@ -1,4 +1,4 @@
-//! What of a module the program that it comes from has itself, so that text which stands behind the program need not
+//! What of a module the program that it comes from has itself, so that text which stands after the program need not
 //! repeat it.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -120,7 +120,7 @@ impl<'a> Body<'_, 'a> {
                 Some(next) if matches!(next.kind, Kind::CaseStmt | Kind::DefaultStmt) => label = next,
                 Some(first) => {
                     cases.push(case);
-                    // What it declares lives on behind it.
+                    // What it declares lives on after it.
                     match first.kind {
                         Kind::CompoundStmt => self.flattened(first),
                         _ => self.statement(first),

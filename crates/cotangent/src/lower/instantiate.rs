@@ -10,7 +10,7 @@ use crate::diagnostic::{self, Diagnostic};
 /// An instantiation that a request names and the file has not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missing {
-    /// A declaration that uses it, to stand behind the end of the file.
+    /// A declaration that uses it, to stand after the end of the file.
     pub declaration: String,
     /// What is to be said if no function has these template arguments.
     pub diagnostic: Diagnostic,

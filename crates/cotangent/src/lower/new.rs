@@ -41,7 +41,7 @@ impl<'a> Body<'_, 'a> {
             self.protect(before, [&mut count]);
             bytes = Expr::binary(BinaryOp::Multiply, convert(count, Type::SIZE), bytes);
         }
-        // A list says nothing of the elements behind it: they are zero.
+        // A list says nothing of the elements after it: they are zero.
         let is_zero = init.is_some() && (node.data.is_array || values.is_empty());
         let call = format!("cotangent::{kind}_{}", if is_zero { "zeros" } else { "memory" });
         let memory = Memory { call: call.into(), bytes, values };

@@ -1,5 +1,5 @@
 //! The text of a program whose requests are answered: each is an object of a type of its own, which is declared before
-//! the declaration that holds the request and has its members behind the program, where the derivatives are.
+//! the declaration that holds the request and has its members after the program, where the derivatives are.
 
 use std::collections::BTreeMap;
 

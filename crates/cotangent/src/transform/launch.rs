@@ -42,7 +42,7 @@ pub(super) fn add_bytes(module: &mut Module, kernel: FunctionId, primal_params: 
     module.functions.push(function)
 }
 
-/// Whether a kernel has adjoints behind its dynamic shared memory: then it is launched with twice as much.
+/// Whether a kernel has adjoints after its dynamic shared memory: then it is launched with twice as much.
 pub(super) fn needs_twice_the_memory(kernel: &Function) -> bool {
     let mut asks = false;
     walk::each_expr(&kernel.body, &mut |expr| asks |= expr.kind == ExprKind::Builtin(Builtin::DynamicSharedBytes));

@@ -290,7 +290,7 @@ fn check_rules(module: &Module, used: &IdVec<FunctionId, BTreeSet<usize>>) -> Re
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
-/// The name of the parameter that stands for a variable: the variable's own behind underscores, so that nothing else has
+/// The name of the parameter that stands for a variable: the variable's own after underscores, so that nothing else has
 /// it, and nothing that is made for functions gets another one.
 fn name_in(module: &Module, variable: GlobalId) -> Name {
     let span = module.globals[variable].span;

@@ -107,7 +107,7 @@ fn check(module: &Module, id: FunctionId, wrt: &[LocalId]) -> Vec<Diagnostic> {
 
 /// What all functions of the result share.
 struct Ctx<'m> {
-    /// The primal module, and what was made so far behind it.
+    /// The primal module, and what was made so far after it.
     module: Module,
     primal: &'m Module,
     analyses: Analyses,
@@ -122,7 +122,7 @@ struct Pushforward<'c, 'm> {
     function: &'m Function,
     activity: Activity,
     shadows: Shadows,
-    /// Those of the primal and new ones behind them.
+    /// Those of the primal and new ones after them.
     locals: crate::index::IdVec<LocalId, Local>,
     /// The shadow's name for each name of a local.
     names: HashMap<Name, Name>,

@@ -4,7 +4,7 @@ use super::super::tree::{Kind, Part};
 use super::{Ctx, Device, Field, Float, Formal, GLOBAL, Passing, Shape, text};
 
 impl Ctx {
-    /// Makes a function that what comes behind it can call.
+    /// Makes a function that what comes after it can call.
     pub(super) fn function(&mut self) {
         let formals: Vec<Formal> = (0..1 + self.below(3)).map(|_| self.formal()).collect();
         let changes = formals.iter().any(|formal| matches!(formal.passing, Passing::Reference | Passing::Pointer));
