@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::effects::call_writes;
+use super::fixpoint::grow;
 use super::objects::{Base, Object, Objects};
 use crate::ir::walk;
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Module, Place, RuleKind, StmtKind, Type, UnaryOp};
@@ -25,8 +26,8 @@ pub fn activity(module: &Module, objects: &Objects<'_>, body: &Block, named: &[L
     let mut flows = Vec::new();
     walk::each_stmt(body, &mut |stmt| flows.extend(flow(module, objects, &stmt.kind)));
     let groups = groups(objects, body);
-    loop {
-        let before = (activity.varied.len(), activity.useful.len());
+    let size = |activity: &Activity| (activity.varied.len(), activity.useful.len());
+    grow(&mut activity, size, |activity| {
         for flow in &flows {
             if flow.from.iter().any(|object| activity.is_varied(object)) {
                 activity.varied.extend(flow.to.iter().flatten().cloned());
@@ -41,10 +42,8 @@ pub fn activity(module: &Module, objects: &Objects<'_>, body: &Block, named: &[L
                 activity.useful.extend(group.iter().cloned());
             }
         }
-        if (activity.varied.len(), activity.useful.len()) == before {
-            return activity;
-        }
-    }
+    });
+    activity
 }
 
 impl Activity {

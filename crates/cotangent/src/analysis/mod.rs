@@ -6,6 +6,7 @@ mod activity;
 pub mod affine;
 mod effects;
 mod evidence;
+mod fixpoint;
 pub mod locals;
 pub mod location;
 mod objects;
@@ -28,5 +29,6 @@ pub use activity::{Activity, activity, carries_floats};
 pub use effects::{
     Effects, call_writes, effects, is_pure, reads_through, stmt_writes, uses_memory, variables_of, written,
 };
+pub use fixpoint::grow;
 pub use objects::{Base, Object, Objects, Step, objects};
 pub use uniform::Uniform;

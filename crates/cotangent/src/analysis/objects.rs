@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::fixpoint::grow;
 use crate::ir::walk;
 use crate::ir::{BinaryOp, Expr, ExprKind, Function, GlobalId, LocalId, Module, Place, PlaceKind, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
@@ -56,8 +57,8 @@ pub struct Objects<'a> {
 /// Finds what each pointer of a function may point to.
 pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
     let mut objects = Objects { module, function, points_to: BTreeMap::new() };
-    loop {
-        let before: usize = objects.points_to.values().map(BTreeSet::len).sum();
+    let size = |objects: &Objects<'_>| objects.points_to.values().map(BTreeSet::len).sum::<usize>();
+    grow(&mut objects, size, |objects| {
         walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
             StmtKind::Declare { local, init: Some(init) } => {
                 objects.store(&Place::local(*local, function.locals[*local].ty.clone()), init);
@@ -91,10 +92,8 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
             | StmtKind::Push { .. }
             | StmtKind::Opaque { into: None, .. } => {}
         });
-        if objects.points_to.values().map(BTreeSet::len).sum::<usize>() == before {
-            return objects;
-        }
-    }
+    });
+    objects
 }
 
 /// Whether a function of the runtime returns new memory.

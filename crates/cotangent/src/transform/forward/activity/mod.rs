@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 use super::super::differentiable::{contains_float, contains_pointer, pointer_levels};
 use super::overwritten::{Overwritten, overwritten};
+use crate::analysis::grow;
 use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
@@ -226,16 +227,13 @@ impl Activity {
                 calls.push(stmt);
             }
         });
-        loop {
-            self.propagate();
-            let before = self.size();
+        self.propagate();
+        grow(self, Activity::size, |activity| {
             for call in &calls {
-                self.call(analyses, module, call);
+                activity.call(analyses, module, call);
             }
-            if self.size() == before {
-                break;
-            }
-        }
+            activity.propagate();
+        });
         self.find_vanishing(analyses, module, &calls);
     }
 
@@ -588,14 +586,11 @@ impl Activity {
         let mut found: HashSet<Cell> = self.outputs.iter().map(|cell| self.find(*cell)).collect();
         let flows = self.flows.iter().map(|(from, to, _)| (*from, *to)).chain(self.uses.iter().copied());
         let flows: Vec<(Cell, Cell)> = flows.map(|(from, to)| (self.find(from), self.find(to))).collect();
-        loop {
-            let before = found.len();
+        grow(&mut found, HashSet::len, |found| {
             let new: Vec<Cell> = flows.iter().filter(|(_, to)| found.contains(to)).map(|(from, _)| *from).collect();
             found.extend(new);
-            if found.len() == before {
-                return found;
-            }
-        }
+        });
+        found
     }
 
     /// Cells that are active and have no derivative. What is left out may hold active values if nothing is computed from

@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 
+use crate::analysis::grow;
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
@@ -59,17 +60,18 @@ pub(in crate::transform::reverse) fn beginnings(
             }
         }
     });
-    let Gifts { given, mut moved, .. } = gifts;
-    loop {
-        let found = Beginnings { moved };
-        let new = given.iter().filter(|(to, from)| found.is_moved(from) && !found.is_moved(to));
-        let new: Vec<Slot> = new.map(|(to, _)| to.clone()).collect();
-        if new.is_empty() {
-            return found;
-        }
-        moved = found.moved;
-        moved.extend(new);
-    }
+    let Gifts { given, moved, .. } = gifts;
+    let mut found = Beginnings { moved };
+    grow(
+        &mut found,
+        |found| found.moved.len(),
+        |found| {
+            let new: Vec<Slot> =
+                given.iter().filter(|(_, from)| found.is_moved(from)).map(|(to, _)| to.clone()).collect();
+            found.moved.extend(new);
+        },
+    );
+    found
 }
 
 impl Beginnings {
