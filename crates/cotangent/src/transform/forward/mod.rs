@@ -27,7 +27,7 @@ use self::helpers::call_helpers;
 use super::differentiable::{carries_float, differentiable_parameters};
 use super::launch::{add_plain_launcher, needs_twice_the_memory};
 use super::locals::zero;
-use super::normalize::{gather_dynamic, results_of_runtime};
+use super::normalize::{gather_dynamic, inline_these, remove_jumps, results_of_runtime};
 use super::references::fit_references;
 use super::simplify::drop_idle_pointers;
 use super::taken_name::taken_name;
@@ -45,12 +45,7 @@ use crate::source::Span;
 /// What on an active path has no derivative, or none yet.
 pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
     let lifted = lift(module, request)?;
-    let mut normal = lifted.module.clone();
-    for function in normal.functions.iter_mut() {
-        results_of_runtime(&lifted.module, function);
-        // A tangent that is stored by one name and read by another would be lost.
-        gather_dynamic(function);
-    }
+    let normal = with_one_dynamic_memory(&lifted.module);
     let module = &normal;
     let mut ctx = Ctx {
         // What is printed states no rules.
@@ -82,6 +77,26 @@ pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
         }
     });
     Err(lifted.said(ctx.diagnostics))
+}
+
+/// The module with one name for dynamic shared memory: a tangent that is stored by one name and read by another would be
+/// lost. Functions with names of their own are part of their callers.
+fn with_one_dynamic_memory(module: &Module) -> Module {
+    let mut normal = module.clone();
+    let mut inlined = HashSet::new();
+    for id in module.functions.ids() {
+        let mut function = module.functions[id].clone();
+        results_of_runtime(module, &mut function);
+        inline_these(&normal, &mut function, &inlined);
+        gather_dynamic(&mut function);
+        let is_dynamic = |local: &Local| local.storage == Storage::DynamicShared;
+        if function.space == Space::Device && module.rule(id).is_none() && function.locals.iter().any(is_dynamic) {
+            remove_jumps(&normal, &mut function);
+            inlined.insert(id);
+        }
+        normal.functions[id] = function;
+    }
+    normal
 }
 
 /// Named parameters must be able to carry derivatives.

@@ -53,6 +53,11 @@ pub(in crate::transform) fn inline_calls(module: &Module, known: &mut Inlining, 
     known.is_pure.push(pure);
 }
 
+/// Inlines the calls of some functions, which have one exit.
+pub(in crate::transform) fn inline_these(module: &Module, function: &mut Function, these: &HashSet<FunctionId>) {
+    splice(module, function, &|_, callee, _| these.contains(&callee));
+}
+
 /// The calls, counted in the order of the text, that read memory which this function may write.
 fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
     let objects = analysis::objects(module, function);

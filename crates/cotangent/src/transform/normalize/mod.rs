@@ -21,7 +21,7 @@ mod stages;
 pub(super) use addresses::{address, address_taken};
 pub(super) use counted::counted_loops;
 pub(super) use counters::loops_without_numbers;
-pub(super) use inline::{Inlining, collapse, inline_calls};
+pub(super) use inline::{Inlining, collapse, inline_calls, inline_these};
 pub(super) use jumps::remove_jumps;
 pub(super) use lanes::masks_of_those_present;
 pub(super) use pointers::pointers_to_indices;
