@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::complaint::Complaint;
+use super::graph::circles;
 use super::paths::{NamedPath, Role, module_of, named_paths};
 use crate::workspace::SourceFile;
 
@@ -32,11 +33,11 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for krate in crates(files) {
         let arrows: Vec<Arrows> = (0..krate.files.len()).map(|file| krate.arrows(file)).collect();
-        let large = circles(&arrows).into_iter().filter(|circle| circle.len() > MOST);
-        complaints.extend(large.map(|circle| {
-            let first = krate.files[circle[0]].path;
-            Complaint::new(first, 1, krate.message(&circle, &arrows))
-        }));
+        let graph = arrows.iter().enumerate().map(|(file, taken)| (file, taken.keys().copied().collect())).collect();
+        for circle in circles(&graph).iter().filter(|circle| circle.len() > MOST) {
+            let first = circle.first().map_or("", |first| krate.files[*first].path);
+            complaints.push(Complaint::new(first, 1, krate.message(circle, &arrows)));
+        }
     }
     complaints
 }
@@ -128,7 +129,7 @@ impl Crate<'_> {
     }
 
     /// Names what the circle's files take from each other.
-    fn message(&self, circle: &[usize], arrows: &[Arrows]) -> String {
+    fn message(&self, circle: &BTreeSet<usize>, arrows: &[Arrows]) -> String {
         let arrow = |&from: &usize| {
             let to = arrows[from].iter().filter(|(to, _)| circle.contains(to));
             let taken: Vec<String> =
@@ -142,26 +143,6 @@ impl Crate<'_> {
 
 fn words(path: &[String]) -> Vec<&str> {
     path.iter().map(String::as_str).collect()
-}
-
-/// The strongly connected components: in each, every file reaches every other.
-fn circles(arrows: &[Arrows]) -> Vec<Vec<usize>> {
-    let reached: Vec<BTreeSet<usize>> = (0..arrows.len()).map(|file| reached(file, arrows)).collect();
-    let circle_of = |file: usize| -> Vec<usize> {
-        (0..arrows.len()).filter(|&other| reached[file].contains(&other) && reached[other].contains(&file)).collect()
-    };
-    let circles: BTreeSet<Vec<usize>> = (0..arrows.len()).map(circle_of).collect();
-    circles.into_iter().filter(|circle| !circle.is_empty()).collect()
-}
-
-/// All files that there is a way to from this one, by at least one arrow.
-fn reached(file: usize, arrows: &[Arrows]) -> BTreeSet<usize> {
-    let mut reached = BTreeSet::new();
-    let mut open = vec![file];
-    while let Some(next) = open.pop() {
-        open.extend(arrows[next].keys().filter(|other| reached.insert(**other)));
-    }
-    reached
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod circles;
 mod complaint;
 mod edges;
+mod graph;
 mod needs;
 mod paths;
 mod rooms;

@@ -10,6 +10,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprMethodCall, ImplItemFn, ItemFn, ItemStruct, Visibility};
 
 use super::complaint::Complaint;
+use super::graph::{Arrows, circles};
 use crate::workspace::SourceFile;
 
 /// Where these rules hold.
@@ -48,9 +49,7 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Complaint> {
             complaints.push(Complaint::new(path, *line, message));
         }
     }
-    let edges = edges(&found);
-    let circles: BTreeSet<BTreeSet<&str>> = edges.keys().map(|path| circle(&edges, path)).collect();
-    for circle in circles.into_iter().filter(|circle| circle.len() > LARGEST_CIRCLE) {
+    for circle in circles(&edges(&found)).iter().filter(|circle| circle.len() > LARGEST_CIRCLE) {
         let names: Vec<&str> = circle.iter().map(|path| path.trim_start_matches(ROOMS)).collect();
         let message = format!("{} files call each other in a circle: {}", circle.len(), names.join(", "));
         complaints.extend(circle.first().map(|path| Complaint::new(path, 1, message)));
@@ -59,7 +58,7 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Complaint> {
 }
 
 /// Which file calls functions of which.
-fn edges<'a>(files: &BTreeMap<&'a str, Calls>) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+fn edges<'a>(files: &BTreeMap<&'a str, Calls>) -> Arrows<&'a str> {
     let mut homes: BTreeMap<&Callee, Vec<&'a str>> = BTreeMap::new();
     for (path, calls) in files {
         calls.visible.iter().for_each(|callee| homes.entry(callee).or_default().push(path));
@@ -72,28 +71,6 @@ fn edges<'a>(files: &BTreeMap<&'a str, Calls>) -> BTreeMap<&'a str, BTreeSet<&'a
         (*path, others.collect())
     };
     files.iter().map(called).collect()
-}
-
-/// The files that a file reaches and is reached from, itself included.
-fn circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, path: &'a str) -> BTreeSet<&'a str> {
-    let reached = reached(edges, path);
-    let mut circle: BTreeSet<&str> =
-        reached.into_iter().filter(|other| self::reached(edges, other).contains(path)).collect();
-    circle.insert(path);
-    circle
-}
-
-fn reached<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, path: &'a str) -> BTreeSet<&'a str> {
-    let mut found = BTreeSet::new();
-    let mut next = vec![path];
-    while let Some(path) = next.pop() {
-        for other in edges.get(path).into_iter().flatten() {
-            if found.insert(*other) {
-                next.push(other);
-            }
-        }
-    }
-    found
 }
 
 impl Calls {

@@ -37,11 +37,6 @@ pub(super) fn const_void() -> Type {
     Type::Pointer(Box::new(void))
 }
 
-/// The pointer that an argument is, whatever it promises.
-pub(super) fn uncast(pointer: &Expr) -> &Expr {
-    pointer.uncast_pointer()
-}
-
 /// A pointer before it was made a `void*`.
 pub(super) fn typed(pointer: &Expr) -> &Expr {
     let is_made_void = |operand: &&Expr| pointer.ty.pointee() == Some(&Type::Void) && operand.ty.is_pointer();

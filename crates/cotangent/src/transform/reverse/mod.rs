@@ -311,14 +311,14 @@ impl Pullbacks {
         references_to_pointers(&self.output, &mut function);
         let id = self.output.functions.push(function);
         simplify(&mut self.output.functions[id]);
-        let is_alone = self.options.trust.answer(Fact::Alone, false, self.analyses == Analyses::On);
-        match is_alone {
-            true if self.options.trust.denied == Some(Fact::Alone) => accumulate_plainly(&mut self.output, id),
-            true => {
-                accumulate(&mut self.output, id, adjoints);
-                privatize(&mut self.output, id);
-            }
-            false => accumulate_atomically(&mut self.output, id),
+        let Trust { doubted, denied, .. } = self.options.trust;
+        if denied == Some(Fact::Alone) {
+            accumulate_plainly(&mut self.output, id);
+        } else if doubted == Some(Fact::Alone) || self.analyses == Analyses::Off {
+            accumulate_atomically(&mut self.output, id);
+        } else {
+            accumulate(&mut self.output, id, adjoints);
+            privatize(&mut self.output, id);
         }
         let function = &mut self.output.functions[id];
         let locals = std::mem::take(&mut function.locals);

@@ -10,8 +10,7 @@ use super::super::variables::Variables;
 use super::super::variables::uses::Needed;
 use crate::ir::walk::{self, PartMut};
 use crate::ir::{BarrierKind, Block, Expr, LocalId, Place, Stmt, StmtKind, Type};
-use crate::transform::locals::when;
-use crate::transform::locals::{assign, declare};
+use crate::transform::locals::{assign, declare, when};
 
 /// One iteration taken apart.
 #[derive(Default)]

@@ -8,8 +8,7 @@ use super::settle::Kept;
 use crate::analysis::{self, Object, carries_floats};
 use crate::ir::{Block, Expr, Place, PlaceKind, Stmt, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
-use crate::transform::locals::when;
-use crate::transform::locals::{declare, mentions};
+use crate::transform::locals::{declare, mentions, when};
 
 /// The sweeps of a block, in the order in which their parts stand.
 pub(in crate::transform::reverse) struct Sweeps {

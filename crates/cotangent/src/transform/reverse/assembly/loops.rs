@@ -1,7 +1,7 @@
 //! Loops: the reverse sweep runs the iterations backwards.
 //!
 //! Each reverse iteration first takes back what the forward iteration recorded, then computes again what else it needs
-//! (`slice`), then runs the adjoints of the body. Where the order of iterations does not matter for their adjoints, the
+//! (`plan::again`), then runs the adjoints of the body. Where the order of iterations does not matter for their adjoints, the
 //! loop keeps its header as it was written.
 
 use std::collections::{BTreeSet, HashMap};

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::super::decision::How;
 use super::super::plan::still::Standing;
 use super::Assembly;
 use crate::analysis::Object;
@@ -50,10 +49,8 @@ impl Assembly<'_> {
         changed: &BTreeSet<Object>,
         kept: &mut Kept,
     ) -> Expr {
-        if !self.rules.values().changes(cond, changed) {
-            return cond.clone();
-        }
-        self.rules.decide(cond.span, "the condition", How::VariableChanges);
+        let Some(how) = self.rules.values().change_of(cond, changed) else { return cond.clone() };
+        self.rules.decide(cond.span, "the condition", how);
         let local = self.rules.vars.add_saved("_taken", Type::Bool);
         kept.declarations.push(declare(local, Some(cond.clone())));
         Expr::load(Place::local(local, Type::Bool))

@@ -19,10 +19,6 @@ use crate::transform::locals::without_spans;
 /// What ends a stream.
 pub(in crate::transform::reverse) const STREAM_END: &str = "cudaStreamDestroy";
 
-pub(in crate::transform::reverse) fn pointed_to(expr: &Expr) -> Option<Place> {
-    expr.as_address().cloned()
-}
-
 /// Whether every way through a block frees what is meant.
 pub(in crate::transform::reverse) fn always_frees(block: &Block, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
     block.iter().any(|stmt| match &stmt.kind {

@@ -19,12 +19,19 @@ pub(in crate::transform::reverse) enum Standing {
 impl Values<'_> {
     /// Whether an expression may have another value in the reverse sweep.
     pub(in crate::transform::reverse) fn changes(&self, expr: &Expr, changed: &BTreeSet<Object>) -> bool {
-        walk::loads_any(expr, &mut |place| self.must_keep(place, changed))
+        self.change_of(expr, changed).is_some()
     }
 
-    /// Whether the value of a place at this statement is gone when the reverse sweep reads it.
-    pub(in crate::transform::reverse) fn must_keep(&self, place: &Place, changed: &BTreeSet<Object>) -> bool {
-        matches!(self.standing(place, changed), Some(Standing::Gone(_)))
+    /// Why an expression may have another value in the reverse sweep; none if it has not.
+    pub(in crate::transform::reverse) fn change_of(&self, expr: &Expr, changed: &BTreeSet<Object>) -> Option<How> {
+        let mut found = None;
+        walk::loads_any(expr, &mut |place| {
+            if let Some(Standing::Gone(how)) = self.standing(place, changed) {
+                found = Some(how);
+            }
+            found.is_some()
+        });
+        found
     }
 
     /// Whether the value of a place at this statement is there when the reverse sweep reads it, and why; none for adjoints.

@@ -8,8 +8,7 @@ use crate::ir::walk::own_variable;
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, Type, UnaryOp};
 use crate::source::Span;
 use crate::transform::Fact;
-use crate::transform::locals::constant;
-use crate::transform::locals::{aggregate, assign, declare, in_type, same_place};
+use crate::transform::locals::{aggregate, assign, constant, declare, in_type, same_place};
 
 fn hidden_pointer(span: Span) -> Diagnostic {
     let message = "a pointer to active values is kept inside an array or a record that is pointed to";

@@ -7,8 +7,7 @@ use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::walk::{self, Node, NodeMut};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
 use crate::rules::{self, Partial, has_pole};
-use crate::transform::locals::{constant, when};
-use crate::transform::locals::{declare, in_type};
+use crate::transform::locals::{constant, declare, in_type, when};
 
 /// An addition to an adjoint. Behind a pointer to memory of the thread's own it is a plain one: no later pass could tell.
 fn add(shadow: Place, value: Expr, is_private: bool) -> Stmt {

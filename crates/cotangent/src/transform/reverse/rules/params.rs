@@ -7,8 +7,7 @@ use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NOT_DIFFERENTIABLE};
 use crate::ir::{Block, Expr, Local, LocalId, Place, PlaceKind, Space, Stmt, StmtKind, Storage, Type};
 use crate::source::Span;
 use crate::transform::accumulate::AdjointParam;
-use crate::transform::locals::constant;
-use crate::transform::locals::{in_type, mentions};
+use crate::transform::locals::{constant, in_type, mentions};
 use crate::transform::shadow::shadow_name;
 
 /// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.

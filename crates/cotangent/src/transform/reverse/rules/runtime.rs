@@ -3,7 +3,7 @@
 //! A shadow is allocated beside its memory. What is freed is freed by the reverse sweep, where it comes by the
 //! allocation. A copy becomes an addition in the other direction.
 
-use super::super::facts::allocations::{STREAM_END, always_frees, blocks, pointed_to};
+use super::super::facts::allocations::{STREAM_END, always_frees, blocks};
 use super::{Pair, Rules};
 use crate::analysis::{Base, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
@@ -11,7 +11,7 @@ use crate::ir::{BinaryOp, Block, Expr, ExprKind, Module, Place, Stmt, StmtKind, 
 use crate::rules::{Move, RuntimeClass, runtime_class};
 use crate::source::Span;
 use crate::transform::locals::assign;
-use crate::transform::runtime_calls::{call_like, call_of, null_stream, optional, pointer_of, typed, uncast, wait_for};
+use crate::transform::runtime_calls::{call_like, call_of, null_stream, optional, pointer_of, typed, wait_for};
 use crate::transform::variables::SymbolCopy;
 
 /// What is left in the forward sweep of a call that comes later: its result.
@@ -71,12 +71,12 @@ impl Rules<'_> {
             (RuntimeClass::Move(moved), _) => out.extend(self.moved(moved, args, stmt.span)),
             (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
             (RuntimeClass::Create { destroy }, [target, ..]) => {
-                if let Some(handle) = pointed_to(target).filter(|handle| self.facts.is_destroyed(handle)) {
+                if let Some(handle) = target.as_address().filter(|handle| self.facts.is_destroyed(handle)) {
                     if destroy == STREAM_END {
                         // It does not wait for what is still to be done.
                         out.push(call_of("cudaStreamSynchronize", vec![Expr::load(handle.clone())]));
                     }
-                    out.push(call_of(destroy, vec![Expr::load(handle)]));
+                    out.push(call_of(destroy, vec![Expr::load(handle.clone())]));
                 }
             }
             (RuntimeClass::Destroy, [handle, ..]) => {
@@ -155,7 +155,8 @@ impl Rules<'_> {
     fn check_copied_pointers(&mut self, class: RuntimeClass, args: &[Expr], span: Span) {
         let Some((to, from)) = class.ends_of_copy() else { return };
         let leads_on = |end: usize| args.get(end).is_some_and(|arg| points_to_pointers(self.facts.module, arg));
-        let reached = args.get(from).map(|from| self.facts.objects.reachable(uncast(from))).unwrap_or_default();
+        let reached =
+            args.get(from).map(|from| self.facts.objects.reachable(from.uncast_pointer())).unwrap_or_default();
         if (leads_on(to) || leads_on(from)) && reached.iter().any(|object| self.facts.activity.is_touched(object)) {
             let message = "pointers to active values are copied here";
             self.report(
@@ -168,7 +169,11 @@ impl Rules<'_> {
     /// What only derivatives call: their own derivatives are not known.
     fn check_own_call(&mut self, call: &str, args: &[Expr], span: Span) {
         let is_touched = |arg: &Expr| {
-            self.facts.objects.reachable(uncast(arg)).iter().any(|object| self.facts.activity.is_touched(object))
+            self.facts
+                .objects
+                .reachable(arg.uncast_pointer())
+                .iter()
+                .any(|object| self.facts.activity.is_touched(object))
         };
         if args.iter().any(is_touched) {
             let message = format!("`{call}` is called for active values, and is a part of derivatives itself");

@@ -2,6 +2,7 @@
 
 mod parts;
 pub(super) mod uses;
+
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 

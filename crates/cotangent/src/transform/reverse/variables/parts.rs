@@ -2,8 +2,7 @@
 
 use super::{Variables, as_pointer, plain};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
-use crate::transform::locals::constant;
-use crate::transform::locals::{assign, declare, zero};
+use crate::transform::locals::{assign, constant, declare, zero};
 use crate::transform::runtime_calls::{call_of, fetch};
 
 impl Variables<'_> {
