@@ -45,8 +45,8 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
     };
     let what = format!("Reading {}", file.display());
     if options.plan {
-        return text::write(options.output.as_deref(), file, |_| {
-            terminal.step(&what, || print_plan(&tools, &input, &wanted))
+        return text::write(options.output.as_deref(), file, |output| {
+            terminal.step(&what, || print_plan(&tools, &input, &wanted, output))
         });
     }
     text::write(options.output.as_deref(), file, |output| {

@@ -316,9 +316,11 @@ fn an_output_that_is_read_is_refused_and_stays() {
     std::fs::write(&header, SQUARE).unwrap();
     std::fs::write(&program, "#include \"square.cuh\"\n").unwrap();
     std::os::unix::fs::symlink(&program, folder.path().join("link.cu")).unwrap();
-    for (task, output) in [("grad", "program.cu"), ("grad", "./link.cu"), ("grad", "square.cuh"), ("print", "link.cu")]
-    {
-        let words = [task, "program.cu", "--fn", "square", "-o", output];
+    let (grad, plan, print) = (&["grad"][..], &["grad", "--plan"][..], &["print"][..]);
+    let outputs =
+        [(grad, "program.cu"), (grad, "./link.cu"), (grad, "square.cuh"), (plan, "square.cuh"), (print, "link.cu")];
+    for (task, output) in outputs {
+        let words = [task, &["program.cu", "--fn", "square", "-o", output]].concat();
         let refused = command(folder.path(), &words).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{words:?}: {}", stderr(&refused));
         assert!(stderr(&refused).contains("Nothing was written"), "{words:?}: {}", stderr(&refused));
@@ -363,7 +365,7 @@ const SUM: &str = "__global__ void spread(const float* x, float* sum, float* squ
 
 #[test]
 fn a_derivative_without_a_seed_is_refused_in_every_mode() {
-    for mode in [&[][..], &["--mode", "forward"], &["--split"]] {
+    for mode in [&[][..], &["--mode", "forward"], &["--split"], &["--plan"]] {
         let words = [&["grad", "program.cu", "--fn", "spread", "--wrt", "x"], mode].concat();
         let output = cotangent(SUM, &words);
         assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()), "{mode:?}");

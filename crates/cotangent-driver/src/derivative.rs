@@ -8,7 +8,7 @@ use cotangent::source::Span;
 use cotangent::transform::{Request, forward, planned_reverse, reverse, seeds};
 
 use crate::output::Output;
-use crate::reading::{Failure, Input, check_readable, read_for, with_deep_stack};
+use crate::reading::{Failure, Input, Passes, check_readable, read_for, with_deep_stack};
 use crate::tools::Tools;
 
 /// In which direction derivatives are propagated.
@@ -68,10 +68,8 @@ pub fn print_derivative(
     extent: Extent,
     output: Option<&Output>,
 ) -> Result<Printed, Failure> {
-    check_readable(input.file)?;
     with_deep_stack(|| {
-        let passes = read_for(tools, input, wanted.function)?;
-        output.map_or(Ok(()), |output| output.check_apart_from(passes.files()))?;
+        let passes = read_apart_from(tools, input, wanted, output)?;
         let rendered = |found: Vec<Diagnostic>| {
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };
@@ -93,14 +91,33 @@ pub fn print_derivative(
     })
 }
 
-/// Where the reverse sweep of a function's gradient gets values from, and why, by lines of the program.
-pub fn print_plan(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>) -> Result<String, Failure> {
+/// The program, none of whose files is the output.
+fn read_apart_from(
+    tools: &Tools,
+    input: &Input<'_>,
+    wanted: &Wanted<'_>,
+    output: Option<&Output>,
+) -> Result<Passes, Failure> {
     check_readable(input.file)?;
+    let passes = read_for(tools, input, wanted.function)?;
+    output.map_or(Ok(()), |output| output.check_apart_from(passes.files()))?;
+    Ok(passes)
+}
+
+/// Where the reverse sweep of a function's gradient gets values from, and why, by lines of the program. It is refused for an
+/// output that the program includes.
+pub fn print_plan(
+    tools: &Tools,
+    input: &Input<'_>,
+    wanted: &Wanted<'_>,
+    output: Option<&Output>,
+) -> Result<String, Failure> {
     with_deep_stack(|| {
-        let passes = read_for(tools, input, wanted.function)?;
+        let passes = read_apart_from(tools, input, wanted, output)?;
         let sources = &passes.device.sources;
         let rendered = |found: Vec<Diagnostic>| Failure::Diagnostics(diagnostic::render(&found, sources, input.colour));
         let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
+        seeds(&module, &request).map_err(rendered)?;
         let (_, plans) = planned_reverse(&module, &request).map_err(rendered)?;
         let texts: Vec<String> = plans.iter().map(|plan| plan.print(sources)).collect();
         Ok(texts.join("\n"))
