@@ -16,7 +16,7 @@ fn the_page_of_diagnostics_has_every_code() {
 }
 
 #[test]
-fn the_map_has_the_passes_of_the_normal_form_in_their_order() {
+fn the_map_has_the_passes_in_their_order() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
     let page = std::fs::read_to_string(path).unwrap();
     let (_, table) =

@@ -19,6 +19,8 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("split_records", "out<float>(32), in<float>(32), 4"),
     ("pointers_to_indices", "out<float>(32), in<float>(32), 4"),
     ("counted_loops", "out<float>(32), in<float>(32), 4"),
+    ("references_to_pointers", "out<float>(32), in<float>(32), 4"),
+    ("privatize", "out<float>(32), in<float>(32), 4"),
 ];
 
 /// Functions of the host, which have no launch.

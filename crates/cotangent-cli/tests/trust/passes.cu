@@ -54,3 +54,27 @@ __global__ void counted_loops(float* y, const float* x, int n) {
   while (k < n) { s = 0.5f * s + x[k] * x[k]; k++; }
   y[threadIdx.x] = s;
 }
+// And one for each pass after reverse mode.
+__global__ void references_to_pointers(float* y, const float* x, int n) {
+  float own[2] = {0.0f, 0.0f};
+  for (int k = 0; k < n; k++) {
+    float& chosen = own[k % 2];
+    chosen = 0.5f * chosen * chosen + x[threadIdx.x];
+  }
+  y[threadIdx.x] = own[0] * own[1];
+}
+__global__ void simplify(float* y, const float* x) {
+  float v = x[threadIdx.x];
+  float w = v;
+  y[threadIdx.x] = v * w + v;
+}
+__global__ void accumulate(float* y, const float* x) { y[threadIdx.x] = x[0] * x[threadIdx.x]; }
+__global__ void privatize(float* y, const float* x, int n) {
+  float s = 0.0f;
+  for (int k = 0; k < n; k++) s += x[0] * x[k];
+  y[threadIdx.x] = s;
+}
+__global__ void declared_only(float* y, const float* x) {
+  float v = x[threadIdx.x] * x[threadIdx.x];
+  y[threadIdx.x] = v * v;
+}

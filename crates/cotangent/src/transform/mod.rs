@@ -5,12 +5,14 @@
 mod accumulate;
 mod convergence;
 mod differentiable;
+mod finish;
 mod forward;
 mod launch;
 mod locals;
 mod normalize;
 mod overlap;
 mod privatize;
+mod promises;
 mod references;
 mod refused_stores;
 mod refused_views;
@@ -30,7 +32,6 @@ mod variables;
 pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};
 pub use differentiable::differentiable_parameters;
 pub use forward::forward;
-pub use normalize::passes;
 pub use privatize::privatize;
 pub use request::{Analyses, Form, Named, Request};
 pub use reverse::{Decision, How, Plan, planned_reverse, reverse};
@@ -38,3 +39,8 @@ pub use seeds::seeds;
 pub use shadow::{Shadows, shadow_name, shadow_type};
 pub use trust::{FACTS, Fact, Trust};
 pub use variables::{Lifted, lift};
+
+/// The names of the passes before reverse mode and after it, in order.
+pub fn passes() -> impl Iterator<Item = &'static str> {
+    normalize::passes().chain(finish::passes())
+}

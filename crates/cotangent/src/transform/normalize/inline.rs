@@ -20,6 +20,7 @@ use crate::ir::{
 };
 
 /// What is known about the functions that were looked at.
+#[derive(Clone)]
 pub(in crate::transform) struct Inlining {
     /// Whether each is pure; callees come before callers.
     is_pure: IdVec<FunctionId, bool>,

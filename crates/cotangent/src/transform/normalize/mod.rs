@@ -29,5 +29,4 @@ pub(super) use records::split_records;
 pub(super) use references::name_pointers;
 pub(super) use runtime::results_of_runtime;
 pub(super) use shared::{gather_dynamic, gather_shared};
-pub(super) use stages::normal_form;
-pub use stages::passes;
+pub(super) use stages::{normal_form, passes};

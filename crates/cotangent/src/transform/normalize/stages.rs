@@ -1,19 +1,17 @@
 //! The way to the normal form: which passes, in which order, why each is there, and what holds after it.
-//!
-//! In tests and debug builds the function is validated after each pass, and all that was promised so far must hold: a pass
-//! that breaks what an earlier one made is found there, and not by a derivative that lacks a term.
 
 use super::jumps::{Kind as Jump, has_jump};
 use super::{
     Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, masks_of_those_present, name_pointers,
     pointers_to_indices, remove_jumps, results_of_runtime, split_records,
 };
-use crate::diagnostic::{Diagnostic, INTERNAL};
+use crate::diagnostic::Diagnostic;
 use crate::ir::walk;
-use crate::ir::{Block, Function, FunctionId, Module, Stmt, StmtKind, Storage, Type, validate_function};
+use crate::ir::{Block, Function, FunctionId, Module, Stmt, StmtKind, Storage, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
 use crate::transform::Trust;
+use crate::transform::promises::{Done, Promise, broken, check, find};
 
 /// One pass.
 struct Stage {
@@ -22,14 +20,9 @@ struct Stage {
     reason: &'static str,
     pass: fn(&Module, &mut Inlining, &mut Function),
     /// What holds afterwards.
-    promises: &'static [Promise],
-}
-
-/// What is true of every function after a pass.
-struct Promise {
-    words: &'static str,
-    /// Where it is broken.
-    broken: fn(&Module, &Inlining, &Function) -> Option<Span>,
+    promises: &'static [Promise<Inlining>],
+    /// Whether it leaves nothing for itself to do: run again, it changes nothing.
+    settles: bool,
 }
 
 /// All passes, in order.
@@ -39,18 +32,21 @@ const STAGES: [Stage; 9] = [
         reason: "new memory is known by the variable that it is given to",
         pass: |module, _, function| results_of_runtime(module, function),
         promises: &[Promise { words: "no allocation stores through the address of a variable", broken: stores_memory }],
+        settles: true,
     },
     Stage {
         name: "remove_jumps",
         reason: "the reverse sweep enters where the forward sweep ended, which must be one place",
         pass: |module, _, function| remove_jumps(module, function),
         promises: &[Promise { words: "one exit, loops left at their end only, no switch", broken: jumps }],
+        settles: true,
     },
     Stage {
         name: "loops_without_numbers",
         reason: "a counter has no adjoint",
         pass: |module, _, function| loops_without_numbers(module, function),
         promises: &[Promise { words: "counters are integers", broken: counter_of_another_type }],
+        settles: true,
     },
     Stage {
         name: "inline_calls",
@@ -64,41 +60,47 @@ const STAGES: [Stage; 9] = [
             Promise { words: "functions that are called are pure, or have a rule", broken: call_with_effects },
             Promise { words: "shared memory is declared first", broken: shared_memory_inside },
         ],
+        settles: true,
     },
     Stage {
         name: "name_pointers",
         reason: "the adjoint of a pointer is found by the pointer's own name",
         pass: |module, _, function| name_pointers(module, function),
         promises: &[],
+        settles: true,
     },
     Stage {
         name: "masks_of_those_present",
         reason: "threads that have returned in the program are still there in its derivative",
         pass: |module, _, function| masks_of_those_present(module, function),
         promises: &[],
+        settles: false,
     },
     Stage {
         name: "split_records",
         reason: "a record's adjoint would be sums and pointers at once",
         pass: |module, _, function| split_records(module, function),
         promises: &[],
+        settles: true,
     },
     Stage {
         name: "pointers_to_indices",
         reason: "an index into a thread's own variable can be recorded, a pointer cannot",
         pass: |module, _, function| pointers_to_indices(module, function),
         promises: &[],
+        settles: true,
     },
     Stage {
         name: "counted_loops",
         reason: "a loop that counts needs no record of how often it ran",
         pass: |_, _, function| counted_loops(function),
         promises: &[],
+        settles: true,
     },
 ];
 
 /// The names of the passes, in order.
-pub fn passes() -> impl Iterator<Item = &'static str> {
+pub(in crate::transform) fn passes() -> impl Iterator<Item = &'static str> {
     STAGES.iter().map(|stage| stage.name)
 }
 
@@ -114,51 +116,29 @@ pub(in crate::transform) fn normal_form(
     trust: Trust,
 ) -> Result<Function, Vec<Diagnostic>> {
     for (number, stage) in STAGES.iter().enumerate() {
-        if trust.left_out != Some(stage.name) {
+        let is_run = trust.left_out != Some(stage.name);
+        if is_run {
             (stage.pass)(module, known, &mut function);
         }
         if cfg!(debug_assertions) {
-            check(module, id, &function, known, &STAGES[..=number])?;
+            check(module, id, &function, known, &done(&STAGES[..=number]))?;
+            if is_run && stage.settles && changes(stage, module, known, &function) {
+                return Err(vec![broken(stage.name, stage.name, "it leaves nothing for itself to do", function.span)]);
+            }
         }
     }
     Ok(function)
 }
 
-/// Whether the function is valid after the last of some passes, and all they promise is true.
-fn check(
-    module: &Module,
-    id: FunctionId,
-    function: &Function,
-    known: &Inlining,
-    done: &[Stage],
-) -> Result<(), Vec<Diagnostic>> {
-    let Some(Stage { name: last, reason, .. }) = done.last() else { return Ok(()) };
-    validate_function(module, id, function).map_err(|violations| {
-        let found = violations.into_iter().map(Diagnostic::from);
-        found.map(|found| found.help(format!("after the pass `{last}`: {reason}"))).collect::<Vec<_>>()
-    })?;
-    for (Stage { name, .. }, promise) in done.iter().flat_map(|stage| stage.promises.iter().map(move |it| (stage, it)))
-    {
-        if let Some(span) = (promise.broken)(module, known, function) {
-            let message = format!("after the pass `{last}` it does not hold that {}", promise.words);
-            let found = Diagnostic::new(INTERNAL, span, message, "here");
-            return Err(vec![
-                found.help(format!("`{name}` promises it; this is a bug in Cotangent, please report it")),
-            ]);
-        }
-    }
-    Ok(())
+fn done(stages: &[Stage]) -> Vec<Done<'_, Inlining>> {
+    stages.iter().map(|stage| (stage.name, stage.reason, stage.promises)).collect()
 }
 
-/// The first statement of a block, or of blocks in it, of which something is true.
-fn find(block: &[Stmt], is_meant: &mut impl FnMut(&Stmt) -> bool) -> Option<Span> {
-    let mut found = None;
-    walk::each_stmt(block, &mut |stmt| {
-        if found.is_none() && is_meant(stmt) {
-            found = Some(stmt.span);
-        }
-    });
-    found
+/// Whether a pass would change a function.
+fn changes(stage: &Stage, module: &Module, known: &Inlining, function: &Function) -> bool {
+    let mut again = function.clone();
+    (stage.pass)(module, &mut known.clone(), &mut again);
+    again.body != function.body
 }
 
 fn stores_memory(_: &Module, _: &Inlining, function: &Function) -> Option<Span> {
@@ -237,7 +217,7 @@ mod tests {
             if stage.name != skipped {
                 (stage.pass)(&module, &mut known, &mut function);
             }
-            if let Err(found) = check(&module, id, &function, &known, &STAGES[..=number]) {
+            if let Err(found) = check(&module, id, &function, &known, &done(&STAGES[..=number])) {
                 return Some(found[0].message.clone());
             }
         }

@@ -23,18 +23,15 @@ mod variables;
 
 use std::collections::{HashMap, HashSet};
 
-use super::accumulate::{AdjointParam, accumulate, accumulate_atomically, accumulate_plainly};
 use super::convergence::divergent_returns;
+use super::finish::{Finish, finish};
 use super::normalize::{Inlining, normal_form};
 use super::overlap::merge_overlapping;
-use super::privatize::privatize;
-use super::references::references_to_pointers;
 use super::shadow::Widening;
 use super::signatures::check_rules;
-use super::simplify::simplify;
 use super::taken_name::{free_name, taken_name};
 use super::variables::lift;
-use super::{Analyses, Fact, Form, Request, Trust, launch};
+use super::{AdjointParam, Analyses, Form, Request, Trust, launch};
 use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
 use crate::analysis::{self, Base, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, SHARED_LIMIT};
@@ -244,13 +241,14 @@ impl Pullbacks {
         if uses_record && matches!(kind, Kind::Pullback(_)) {
             self.unfit.insert(id);
         }
-        let slots = slots.map(|slots| match slots {
-            SlotCount::Fixed(count) => launch::Slots::Fixed(count),
-            SlotCount::Stated(count) => launch::Slots::Stated(count),
-            SlotCount::Counted(counting) => launch::Slots::Counted(self.add(counting, &[])),
-        });
-        let augmented = augmented.map(|augmented| self.add(augmented, &[]));
-        let function = self.add(function, &adjoints);
+        let slots = match slots {
+            None => None,
+            Some(SlotCount::Fixed(count)) => Some(launch::Slots::Fixed(count)),
+            Some(SlotCount::Stated(count)) => Some(launch::Slots::Stated(count)),
+            Some(SlotCount::Counted(counting)) => Some(launch::Slots::Counted(self.add(counting, &[])?)),
+        };
+        let augmented = augmented.map(|augmented| self.add(augmented, &[])).transpose()?;
+        let function = self.add(function, &adjoints)?;
         if augmented.is_some()
             && let Some(first) = self.output.functions[function].body.first_mut()
         {
@@ -307,23 +305,11 @@ impl Pullbacks {
         is_needed.then(|| launch::add_plain_launcher(&mut self.output, kernel))
     }
 
-    fn add(&mut self, mut function: Function, adjoints: &[AdjointParam]) -> FunctionId {
-        references_to_pointers(&self.output, &mut function);
+    fn add(&mut self, function: Function, adjoints: &[AdjointParam]) -> Result<FunctionId, Vec<Diagnostic>> {
         let id = self.output.functions.push(function);
-        simplify(&mut self.output.functions[id]);
-        let Trust { doubted, denied, .. } = self.options.trust;
-        if denied == Some(Fact::Alone) {
-            accumulate_plainly(&mut self.output, id);
-        } else if doubted == Some(Fact::Alone) || self.analyses == Analyses::Off {
-            accumulate_atomically(&mut self.output, id);
-        } else {
-            accumulate(&mut self.output, id, adjoints);
-            privatize(&mut self.output, id);
-        }
-        let function = &mut self.output.functions[id];
-        let locals = std::mem::take(&mut function.locals);
-        function.locals = order::declared_only(&mut function.params, locals, &mut function.body);
-        id
+        let known = Finish { adjoints, analyses: self.analyses, trust: self.options.trust };
+        finish(&mut self.output, id, &known)?;
+        Ok(id)
     }
 }
 

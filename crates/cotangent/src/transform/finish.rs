@@ -1,0 +1,132 @@
+//! The way from what reverse mode writes to the derivative that is printed: which passes, in which order, and why.
+
+use super::accumulate::{accumulate, accumulate_atomically, accumulate_plainly};
+use super::privatize::privatize;
+use super::promises::{Done, Promise, check, find};
+use super::references::references_to_pointers;
+use super::simplify::simplify;
+use super::{AdjointParam, Analyses, Fact, Trust};
+use crate::diagnostic::Diagnostic;
+use crate::ir::{ExprKind, Function, FunctionId, Module, StmtKind, order};
+use crate::source::Span;
+
+/// What the passes know beside the module.
+pub(super) struct Finish<'a> {
+    pub(super) adjoints: &'a [AdjointParam],
+    pub(super) analyses: Analyses,
+    pub(super) trust: Trust,
+}
+
+impl Finish<'_> {
+    /// Whether it is asked which additions other threads may meet.
+    fn proves(&self) -> bool {
+        let Trust { doubted, denied, .. } = self.trust;
+        self.analyses == Analyses::On && doubted != Some(Fact::Alone) && denied != Some(Fact::Alone)
+    }
+}
+
+/// One pass.
+struct Stage {
+    name: &'static str,
+    /// What the derivative would lack without it.
+    reason: &'static str,
+    pass: fn(&mut Module, FunctionId, &Finish<'_>),
+    /// What holds afterwards.
+    promises: &'static [Promise<()>],
+}
+
+/// All passes, in order.
+const STAGES: [Stage; 5] = [
+    Stage {
+        name: "references_to_pointers",
+        reason: "C++ has no reference that is bound later than it is declared",
+        pass: |module, id, _| {
+            let mut function = module.functions[id].clone();
+            references_to_pointers(module, &mut function);
+            module.functions[id] = function;
+        },
+        promises: &[Promise { words: "references are bound where they are declared", broken: unbound_reference }],
+    },
+    Stage {
+        name: "simplify",
+        reason: "rules write each term alone; a reader wants sums, and no value that nobody reads",
+        pass: |module, id, _| simplify(&mut module.functions[id]),
+        promises: &[],
+    },
+    Stage {
+        name: "accumulate",
+        reason: "whether an addition must be atomic is known once all of them are there",
+        pass: |module, id, known| {
+            if known.proves() {
+                accumulate(module, id, known.adjoints);
+            } else if known.trust.denied == Some(Fact::Alone) {
+                accumulate_plainly(module, id);
+            } else {
+                accumulate_atomically(module, id);
+            }
+        },
+        promises: &[Promise { words: "every addition is decided: plain or atomic", broken: undecided_addition }],
+    },
+    Stage {
+        name: "privatize",
+        reason: "a loop that adds to one place needs one atomic, not one an iteration",
+        pass: |module, id, known| {
+            if known.proves() {
+                privatize(module, id);
+            }
+        },
+        promises: &[],
+    },
+    Stage {
+        name: "declared_only",
+        reason: "what is printed lowers to the same module: its variables are numbered as they are declared",
+        pass: |module, id, _| {
+            let function = &mut module.functions[id];
+            let locals = std::mem::take(&mut function.locals);
+            function.locals = order::declared_only(&mut function.params, locals, &mut function.body);
+        },
+        promises: &[Promise { words: "every variable is declared, once, in order", broken: undeclared }],
+    },
+];
+
+/// The names of the passes, in order.
+pub(super) fn passes() -> impl Iterator<Item = &'static str> {
+    STAGES.iter().map(|stage| stage.name)
+}
+
+/// Makes of a function that reverse mode wrote the derivative that is printed.
+///
+/// # Errors
+/// In tests and debug builds, if a pass breaks the module or a promise.
+pub(super) fn finish(module: &mut Module, id: FunctionId, known: &Finish<'_>) -> Result<(), Vec<Diagnostic>> {
+    for (number, stage) in STAGES.iter().enumerate() {
+        if known.trust.left_out != Some(stage.name) {
+            (stage.pass)(module, id, known);
+        }
+        if cfg!(debug_assertions) {
+            let done: Vec<Done<'_, ()>> =
+                STAGES[..=number].iter().map(|stage| (stage.name, stage.reason, stage.promises)).collect();
+            check(module, id, &module.functions[id], &(), &done)?;
+        }
+    }
+    Ok(())
+}
+
+fn unbound_reference(_: &Module, (): &(), function: &Function) -> Option<Span> {
+    find(&function.body, &mut |stmt| {
+        let StmtKind::Declare { local, init } = &stmt.kind else { return false };
+        let is_bound = init.as_ref().is_some_and(|init| init.kind != ExprKind::Null);
+        function.locals[*local].ty.is_reference() && !is_bound
+    })
+}
+
+fn undecided_addition(_: &Module, (): &(), function: &Function) -> Option<Span> {
+    find(&function.body, &mut |stmt| matches!(stmt.kind, StmtKind::Accumulate { .. }))
+}
+
+fn undeclared(_: &Module, (): &(), function: &Function) -> Option<Span> {
+    let mut declared = function.clone();
+    let locals = std::mem::take(&mut declared.locals);
+    declared.locals = order::declared_only(&mut declared.params, locals, &mut declared.body);
+    (declared != *function).then_some(function.span)
+}
