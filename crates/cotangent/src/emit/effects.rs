@@ -6,9 +6,9 @@ use super::expr::{arguments, converted, exact, in_ellipsis, lane_mask, runtime_a
 use super::layout::{LIST_BREAK, comma_separated};
 use super::literals;
 use super::place::{atomic_address, place};
-use super::same::same_place;
 use super::scope::Scope;
 use super::types::type_name;
+use crate::ir::same::same_place;
 use crate::ir::{
     AtomicOp, BarrierKind, CollectiveOp, Expr, ExprKind, FunctionId, Launch, OpaqueArg, Place, PlaceKind,
     Scope as AtomicScope, StmtKind,

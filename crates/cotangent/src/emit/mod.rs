@@ -25,7 +25,6 @@ mod place;
 mod precedence;
 mod record;
 mod runtime;
-mod same;
 mod scope;
 mod stmt;
 mod types;

@@ -13,7 +13,7 @@ use super::conversions::{
 use super::layout::operator_break;
 use super::literals::fits_int;
 use super::precedence::{Code, Side, of_operator};
-use super::same::same_expr;
+use crate::ir::same::same_expr;
 use crate::ir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 
 /// An operand as it is printed.

@@ -9,9 +9,9 @@ use super::layout::{ASSIGN_BREAK, LIST_BREAK, Lines};
 use super::operators::{compound_operand, signed_offset};
 use super::place::place;
 use super::precedence::{Code, Precedence};
-use super::same::same_place;
 use super::scope::Scope;
 use super::types::{aligned, declaration, type_name};
+use crate::ir::same::same_place;
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Local, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 
 /// The lines of a block, without its braces.

@@ -26,6 +26,7 @@ mod flow;
 mod module;
 pub mod order;
 mod provided;
+pub mod same;
 mod scope;
 mod stmt;
 #[cfg(test)]

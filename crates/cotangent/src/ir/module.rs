@@ -1,7 +1,7 @@
 //! Functions, records and variables outside functions.
 
 use super::Name;
-use super::expr::Expr;
+use super::expr::{Expr, ExprKind, Real};
 use super::stmt::Block;
 use super::types::{RecordId, Type};
 use crate::id_type;
@@ -235,5 +235,21 @@ impl Module {
     /// The function of that name.
     pub fn function(&self, name: &str) -> Option<FunctionId> {
         self.functions.entries().find(|(_, function)| &*function.name == name).map(|(id, _)| id)
+    }
+
+    /// The zero of a type: all fields of a record, none of an array's elements.
+    pub fn zero(&self, ty: &Type) -> Expr {
+        let kind = match ty {
+            Type::Bool => ExprKind::Bool(false),
+            Type::Int(_) => ExprKind::Int(0),
+            Type::Float(_) => ExprKind::Float(Real(0.0)),
+            Type::Record(record) => {
+                let fields = self.records[*record].fields.iter();
+                ExprKind::Construct(fields.map(|field| self.zero(&field.ty)).collect())
+            }
+            Type::Array(..) => ExprKind::Construct(Vec::new()),
+            Type::Void | Type::Pointer(_) | Type::Opaque(_) => ExprKind::Null,
+        };
+        Expr::new(kind, ty.clone())
     }
 }

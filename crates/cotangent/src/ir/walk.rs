@@ -512,6 +512,23 @@ pub fn stmt_parts_mut<B>(stmt: &mut Stmt, f: &mut impl FnMut(PartMut<'_>) -> Con
     }
 }
 
+/// Whether a block reads, writes or points to a variable.
+pub fn mentions(block: &[Stmt], local: LocalId) -> bool {
+    visit_block(block, &mut |node| is_mention(node, local)).is_break()
+}
+
+/// Whether an expression reads or points to a variable.
+pub fn expr_mentions(expr: &Expr, local: LocalId) -> bool {
+    visit_expr(expr, &mut |node| is_mention(node, local)).is_break()
+}
+
+fn is_mention(node: Node<'_>, local: LocalId) -> ControlFlow<()> {
+    match node {
+        Node::Place(place) if place.as_local() == Some(local) => ControlFlow::Break(()),
+        Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => ControlFlow::Continue(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use super::declarations::Declared;
 use super::loops::is_written;
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
-use crate::ir::{Expr, ExprKind, FunctionId, Module, Place, StmtKind, Type};
+use crate::ir::{Expr, ExprKind, FunctionId, Place, StmtKind, Type};
 
 /// How many functions may be lowered in place of their calls inside one another.
 pub(super) const MAX_INLINING: usize = 32;
@@ -24,7 +24,7 @@ impl<'a> Body<'_, 'a> {
         match node.kind {
             Kind::InitListExpr => self.list_value(node, ty).map(Some),
             Kind::ImplicitValueInitExpr | Kind::CXXScalarValueInitExpr => {
-                Ok(Some(zero(&self.context.module, ty).at(node.span)))
+                Ok(Some(self.context.module.zero(ty).at(node.span)))
             }
             Kind::ExprWithCleanups | Kind::ParenExpr | Kind::CXXBindTemporaryExpr | Kind::ConstantExpr => {
                 match node.inner.last() {
@@ -33,7 +33,7 @@ impl<'a> Body<'_, 'a> {
                 }
             }
             Kind::CXXConstructExpr if node.inner.is_empty() && node.data.zeroing && self.is_of_half(ty) => {
-                Ok(Some(zero(&self.context.module, ty).at(node.span)))
+                Ok(Some(self.context.module.zero(ty).at(node.span)))
             }
             Kind::CXXConstructExpr
                 if node.inner.is_empty() && matches!(ty, Type::Record(_) | Type::Array(..) | Type::Float(_)) =>
@@ -87,7 +87,7 @@ impl<'a> Body<'_, 'a> {
             }
             Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Pointer(_) | Type::Opaque(_) => match given
             {
-                [] => return Ok(zero(&self.context.module, ty)),
+                [] => return Ok(self.context.module.zero(ty)),
                 [only] => {
                     let value = self.value(only)?;
                     return Ok(convert(value, ty.clone()));
@@ -103,7 +103,7 @@ impl<'a> Body<'_, 'a> {
             let before = self.block.len();
             let value = match self.initial_value(element, ty)? {
                 Some(value) => value,
-                None => zero(&self.context.module, ty),
+                None => self.context.module.zero(ty),
             };
             self.protect(before, &mut values);
             values.push(value);
@@ -164,7 +164,7 @@ impl<'a> Body<'_, 'a> {
             return Ok(Expr::load(place));
         }
         // `T()` and `T{}` without a constructor of the user's are zero.
-        Ok(zero(&self.context.module, &ty))
+        Ok(self.context.module.zero(&ty))
     }
 
     /// The constructor call that an initialiser is, if one has to run as a function.
@@ -257,7 +257,7 @@ impl<'a> Body<'_, 'a> {
         let values = values
             .into_iter()
             .zip(&fields)
-            .map(|(value, ty)| value.unwrap_or_else(|| zero(&self.context.module, ty)))
+            .map(|(value, ty)| value.unwrap_or_else(|| self.context.module.zero(ty)))
             .collect();
         Ok(Some(Expr::new(ExprKind::Construct(values), Type::Record(record_id)).at(self.span)))
     }
@@ -321,7 +321,7 @@ impl<'a> Body<'_, 'a> {
         };
         for index in 0..*length {
             let given = usize::try_from(index).ok().and_then(|index| values.get(index)).cloned();
-            let value = given.unwrap_or_else(|| zero(&self.context.module, element));
+            let value = given.unwrap_or_else(|| self.context.module.zero(element));
             let index = Expr::int(i64::try_from(index).unwrap_or(i64::MAX));
             self.store_initial(place.clone().index(index), value);
         }
@@ -384,20 +384,4 @@ fn is_trivial(constructor: &Node) -> bool {
 fn is_empty_base(initializer: &Node) -> bool {
     initializer.data.any_init.is_none()
         && initializer.inner.first().is_some_and(|init| init.kind == Kind::CXXConstructExpr && init.inner.is_empty())
-}
-
-/// The zero of a type: all fields of a record, none of an array's elements.
-pub(super) fn zero(module: &Module, ty: &Type) -> Expr {
-    let kind = match ty {
-        Type::Bool => ExprKind::Bool(false),
-        Type::Int(_) => ExprKind::Int(0),
-        Type::Float(_) => return super::expr::float_constant(0.0, ty.clone()),
-        Type::Record(record) => {
-            let fields = module.records[*record].fields.iter();
-            ExprKind::Construct(fields.map(|field| zero(module, &field.ty)).collect())
-        }
-        Type::Array(..) => ExprKind::Construct(Vec::new()),
-        Type::Void | Type::Pointer(_) | Type::Opaque(_) => ExprKind::Null,
-    };
-    Expr::new(kind, ty.clone())
 }

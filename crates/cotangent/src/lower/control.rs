@@ -4,7 +4,7 @@ use super::body::{Body, Enclosing};
 use super::context::{Lowered, broken, problem_with_help};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{Case, LocalId, PlaceKind, Stmt, StmtKind, walk};
+use crate::ir::{Case, LocalId, StmtKind, walk};
 
 impl<'a> Body<'_, 'a> {
     /// `if (init; condition) then else otherwise`.
@@ -164,7 +164,7 @@ fn shared_between_cases(cases: &mut [Case]) -> Vec<LocalId> {
     for at in 0..cases.len() {
         for stmt in &cases[at].body {
             if let StmtKind::Declare { local, init: None } = stmt.kind
-                && cases.iter().enumerate().any(|(other, case)| other != at && mentions(&case.body, local))
+                && cases.iter().enumerate().any(|(other, case)| other != at && walk::mentions(&case.body, local))
             {
                 shared.push(local);
             }
@@ -174,10 +174,4 @@ fn shared_between_cases(cases: &mut [Case]) -> Vec<LocalId> {
             .retain(|stmt| !matches!(stmt.kind, StmtKind::Declare { local, init: None } if shared.contains(&local)));
     }
     shared
-}
-
-fn mentions(block: &[Stmt], local: LocalId) -> bool {
-    let mut found = false;
-    walk::each_place(block, &mut |place| found |= place.kind == PlaceKind::Local(local));
-    found
 }

@@ -3,7 +3,6 @@
 
 use super::body::Body;
 use super::constant::{convert, negate};
-use super::construct::zero;
 use super::context::{Lowered, broken, problem_with_help};
 use super::expr::float_constant;
 use crate::clang::Node;
@@ -79,7 +78,7 @@ impl<'a> Body<'_, 'a> {
         let nodes: Vec<&'a Node> = node.inner.iter().collect();
         let args = self.values(&nodes)?;
         let value = match (args.as_slice(), self.element(ty)) {
-            ([], _) => zero(&self.context.module, ty),
+            ([], _) => self.context.module.zero(ty),
             ([number], None) if number.ty.is_arithmetic() => convert(number.clone(), ty.clone()),
             ([_, _], Some(_)) => Expr::new(ExprKind::Construct(args), ty.clone()),
             _ => return bits_of(node),

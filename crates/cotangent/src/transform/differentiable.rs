@@ -5,18 +5,13 @@ use crate::ir::{Field, FunctionId, LocalId, Module, RecordId, Type};
 /// The parameters of a function that a request may name, in order.
 pub fn differentiable_parameters(module: &Module, function: FunctionId) -> Vec<LocalId> {
     let function = &module.functions[function];
-    let is_differentiable = |param: &LocalId| carries_float(module, &function.locals[*param].ty);
+    let is_differentiable = |param: &LocalId| leads_to_floats(module, &function.locals[*param].ty);
     function.params.iter().copied().filter(is_differentiable).collect()
 }
 
 /// Whether a value of the type contains a float, or leads to one through pointers.
-pub(super) fn carries_float(module: &Module, ty: &Type) -> bool {
+pub(super) fn leads_to_floats(module: &Module, ty: &Type) -> bool {
     any_leaf(module, ty, true, &mut Vec::new(), &|leaf| matches!(leaf, Type::Float(_)))
-}
-
-/// Whether a value of the type itself contains a float.
-pub(super) fn contains_float(module: &Module, ty: &Type) -> bool {
-    any_leaf(module, ty, false, &mut Vec::new(), &|leaf| matches!(leaf, Type::Float(_)))
 }
 
 /// Whether a value of the type itself contains a pointer or reference.
@@ -91,6 +86,7 @@ fn fields(module: &Module, id: RecordId) -> &[Field] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::carries_floats;
     use crate::ir::text;
 
     #[test]
@@ -105,7 +101,7 @@ mod tests {
             differentiable_parameters(&module, id).into_iter().map(|param| function.local_name(param)).collect();
         assert_eq!(names, ["x", "v", "l", "m"]);
         let ty = |index: u32| &function.locals[LocalId(index)].ty;
-        assert!(contains_float(&module, ty(1)) && !contains_float(&module, ty(2)) && !contains_float(&module, ty(4)));
+        assert!(carries_floats(&module, ty(1)) && !carries_floats(&module, ty(2)) && !carries_floats(&module, ty(4)));
         assert!(contains_pointer(&module, ty(4)) && !contains_pointer(&module, ty(1)));
         assert_eq!([0, 1, 2, 3, 4, 5].map(|index| pointer_levels(&module, ty(index))), [0, 0, 1, 2, 1, 2]);
         let v = ty(2).pointee().expect("a pointer");

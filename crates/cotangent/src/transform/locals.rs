@@ -154,50 +154,12 @@ pub(super) fn in_type(value: Expr, ty: &Type) -> Expr {
     }
 }
 
-/// Zero, of a floating type or of an aggregate.
-pub(super) fn zero(module: &Module, ty: &Type) -> Expr {
-    match ty {
-        Type::Float(_) => Expr::new(ExprKind::Float(Real(0.0)), ty.clone()),
-        Type::Record(record) => {
-            let fields = module.records[*record].fields.iter().map(|field| zero(module, &field.ty)).collect();
-            Expr::new(ExprKind::Construct(fields), ty.clone())
-        }
-        Type::Array(..) => Expr::new(ExprKind::Construct(Vec::new()), ty.clone()),
-        Type::Int(_) => Expr::new(ExprKind::Int(0), ty.clone()),
-        Type::Bool => Expr::new(ExprKind::Bool(false), ty.clone()),
-        Type::Pointer(_) | Type::Opaque(_) | Type::Void => Expr::new(ExprKind::Null, ty.clone()),
-    }
-}
-
 /// A record or array of parts. What is zero at the end of an array is left out, as lowering does.
 pub(super) fn aggregate(mut parts: Vec<Expr>, ty: Type) -> Expr {
     while matches!(ty, Type::Array(..)) && parts.last().is_some_and(Expr::is_zero_fill) {
         parts.pop();
     }
     Expr::new(ExprKind::Construct(parts), ty)
-}
-
-/// Whether two places are written the same way, wherever they stand.
-pub(super) fn same_place(left: &Place, right: &Place) -> bool {
-    let load = |place: &Place| without_spans(&Expr::load(place.clone()));
-    load(left) == load(right)
-}
-
-/// Whether a block reads, writes or points to a variable.
-pub(super) fn mentions(block: &[Stmt], local: LocalId) -> bool {
-    walk::visit_block(block, &mut |node| is_mention(node, local)).is_break()
-}
-
-/// Whether an expression reads or points to a variable.
-pub(super) fn expr_mentions(expr: &Expr, local: LocalId) -> bool {
-    walk::visit_expr(expr, &mut |node| is_mention(node, local)).is_break()
-}
-
-fn is_mention(node: walk::Node<'_>, local: LocalId) -> ControlFlow<()> {
-    match node {
-        walk::Node::Place(place) if place.as_local() == Some(local) => ControlFlow::Break(()),
-        walk::Node::Place(_) | walk::Node::Expr(_) | walk::Node::Stmt(_) => ControlFlow::Continue(()),
-    }
 }
 
 /// An expression wherever it stands.

@@ -1,7 +1,8 @@
 //! What is to be differentiated, from the names that the user gave.
 
 use super::Trust;
-use super::differentiable::{contains_float, contains_pointer, differentiable_parameters};
+use super::differentiable::{contains_pointer, differentiable_parameters};
+use crate::analysis::carries_floats;
 use crate::analysis::uses_memory;
 use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE};
 use crate::ir::{Function, FunctionId, GlobalId, Local, LocalId, Module, Space, Storage, Type};
@@ -244,7 +245,7 @@ fn variable(module: &Module, name: &str) -> Option<GlobalId> {
 /// Whether a variable may be named: floats of the device, and nothing that leads elsewhere.
 fn can_be_named(module: &Module, id: GlobalId) -> bool {
     let variable = &module.globals[id];
-    variable.storage.is_on_device() && contains_float(module, &variable.ty) && !contains_pointer(module, &variable.ty)
+    variable.storage.is_on_device() && carries_floats(module, &variable.ty) && !contains_pointer(module, &variable.ty)
 }
 
 fn no_variable(module: &Module, id: GlobalId, name: &str) -> Diagnostic {

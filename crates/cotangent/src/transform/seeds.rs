@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::Request;
-use super::differentiable::carries_float;
+use super::differentiable::leads_to_floats;
 use super::normalize::Inlining;
 use super::reverse::normal_functions;
 use super::variables::lift;
@@ -33,7 +33,7 @@ pub fn seeds(module: &Module, request: &Request) -> Result<Vec<Diagnostic>, Vec<
         // Whatever it is, it is refused where it is used.
         Base::Unknown => true,
     };
-    if carries_float(&normal, &function.result) || written.iter().any(is_seed) {
+    if leads_to_floats(&normal, &function.result) || written.iter().any(is_seed) {
         return Ok(lifted.said(unnamed.iter().map(note).collect()));
     }
     let message = format!("nothing that is named is an output of `{}`", function.name);
@@ -66,7 +66,7 @@ fn unnamed_outputs(
     let params = function.params.iter().filter(|param| !named.contains(param));
     let params = params.filter(|param| {
         let is_memory = |object: &&Object| object.base == Base::Local(**param) && !object.path.is_empty();
-        carries_float(module, &function.locals[**param].ty)
+        leads_to_floats(module, &function.locals[**param].ty)
             && written.iter().any(|object| is_memory(&object))
             && is_output(Base::Local(**param))
     });

@@ -1,7 +1,8 @@
 //! The signatures of functions that the user wrote as derivatives of others, and whether those that rules name have them.
 
-use super::differentiable::{carries_float, contains_float, differentiable_parameters};
+use super::differentiable::{differentiable_parameters, leads_to_floats};
 use super::shadow::{shadow_name, shadow_type};
+use crate::analysis::carries_floats;
 use crate::diagnostic::{Diagnostic, RULE_CONFLICT, RULE_SIGNATURE};
 use crate::ir::{Function, FunctionId, Module, Rule, RuleKind, Type, text};
 use crate::source::Span;
@@ -31,7 +32,7 @@ pub(super) fn adjoint_type(ty: &Type) -> Type {
 
 /// Whether the result of a function has a seed.
 pub(super) fn has_seed(module: &Module, function: &Function) -> bool {
-    contains_float(module, &function.result)
+    carries_floats(module, &function.result)
 }
 
 /// A function that is marked as constant, and writes what carries derivatives.
@@ -101,7 +102,7 @@ fn derivative(module: &Module, id: FunctionId, record: Option<Type>) -> Expected
     }
     for param in differentiable_parameters(module, id) {
         let local = &function.locals[param];
-        debug_assert!(carries_float(module, &local.ty));
+        debug_assert!(leads_to_floats(module, &local.ty));
         add(&shadow_name(&local.name), adjoint_type(&local.ty));
     }
     expected

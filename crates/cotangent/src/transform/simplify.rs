@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use super::locals::{expr_mentions, in_type, rename, same_place};
+use super::locals::{in_type, rename};
 use super::overlap::root;
+use crate::ir::same::same_place;
 use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{
     BarrierKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
@@ -84,7 +85,7 @@ fn merge_zeros(block: &mut Block) {
             && is_zero(value)
             && let (PlaceKind::Local(local), PlaceKind::Local(other)) = (&place.kind, &next.kind)
             && local == other
-            && !expr_mentions(added, *local)
+            && !walk::expr_mentions(added, *local)
         {
             let kind = StmtKind::Assign { place: place.clone(), value: added.clone() };
             block[position].kind = kind;
@@ -367,11 +368,11 @@ fn sink_sums(block: &mut Block) {
             && let Some(declared) = block.iter().position(|stmt| is_zero_declaration(stmt, sum))
         {
             let users: Vec<usize> =
-                (0..block.len()).filter(|other| *other != declared && mentions(&block[*other], sum)).collect();
+                (0..block.len()).filter(|other| *other != declared && touches(&block[*other], sum)).collect();
             if let [user, last] = users.as_slice()
                 && *last == position
                 && matches!(&block[*user].kind, StmtKind::If { cond, then_block, else_block }
-                    if else_block.iter().all(|stmt| !mentions(stmt, sum)) && !then_block.is_empty() && !expr_mentions(cond, sum))
+                    if else_block.iter().all(|stmt| !touches(stmt, sum)) && !then_block.is_empty() && !walk::expr_mentions(cond, sum))
                 && block[*user + 1..position].iter().all(|between| commutes(between, &block[position]))
             {
                 let user = *user;
@@ -394,7 +395,7 @@ fn sink_sums(block: &mut Block) {
 /// does not mention, and it reads no memory that the sum might change.
 fn commutes(stmt: &Stmt, sum: &Stmt) -> bool {
     if let StmtKind::Accumulate { place, .. } = &sum.kind
-        && own_variable(place).is_some_and(|array| mentions(stmt, array))
+        && own_variable(place).is_some_and(|array| touches(stmt, array))
     {
         return false;
     }
@@ -427,7 +428,7 @@ fn commutes(stmt: &Stmt, sum: &Stmt) -> bool {
         }
         ControlFlow::<()>::Continue(())
     });
-    memory <= own_places && local.is_none_or(|local| !mentions(sum, local))
+    memory <= own_places && local.is_none_or(|local| !touches(sum, local))
 }
 
 /// Moves declarations of zeros down to their first use, and lets the first sum be the first value.
@@ -447,13 +448,13 @@ fn settle_block(block: &mut Block) {
             continue;
         }
         drop_dead_clearing(block, position, local);
-        let Some(first) = (position + 1..block.len()).find(|other| mentions(&block[*other], local)) else {
+        let Some(first) = (position + 1..block.len()).find(|other| touches(&block[*other], local)) else {
             position += 1;
             continue;
         };
         if let StmtKind::Accumulate { place, value } | StmtKind::Assign { place, value } = &block[first].kind
             && place.as_local() == Some(local)
-            && !expr_mentions(value, local)
+            && !walk::expr_mentions(value, local)
             && !matches!(value.ty, Type::Array(..))
         {
             let span = block[first].span;
@@ -461,12 +462,12 @@ fn settle_block(block: &mut Block) {
             block[first] = Stmt { kind, span, note: None };
             block.remove(position);
         } else if let StmtKind::If { cond, then_block, else_block } = &block[first].kind
-            && (first + 1..block.len()).all(|other| !mentions(&block[other], local))
-            && !expr_mentions(cond, local)
-            && (then_block.iter().all(|stmt| !mentions(stmt, local))
-                || else_block.iter().all(|stmt| !mentions(stmt, local)))
+            && (first + 1..block.len()).all(|other| !touches(&block[other], local))
+            && !walk::expr_mentions(cond, local)
+            && (then_block.iter().all(|stmt| !touches(stmt, local))
+                || else_block.iter().all(|stmt| !touches(stmt, local)))
         {
-            let in_then = then_block.iter().any(|stmt| mentions(stmt, local));
+            let in_then = then_block.iter().any(|stmt| touches(stmt, local));
             let declaration = block[position].clone();
             if let StmtKind::If { then_block, else_block, .. } = &mut block[first].kind {
                 let target = if in_then { then_block } else { else_block };
@@ -485,7 +486,7 @@ fn settle_block(block: &mut Block) {
 
 /// The last statement about an adjoint need not set it to zero.
 fn drop_dead_clearing(block: &mut Block, declared: usize, local: LocalId) {
-    while let Some(last) = (declared + 1..block.len()).rev().find(|other| mentions(&block[*other], local)) {
+    while let Some(last) = (declared + 1..block.len()).rev().find(|other| touches(&block[*other], local)) {
         match block[last].as_assign() {
             Some((place, value)) if own_variable(place) == Some(local) && is_zero(value) => {
                 block.remove(last);
@@ -508,10 +509,11 @@ fn is_zero(expr: &Expr) -> bool {
     expr.is_float_zero() || matches!(&expr.kind, ExprKind::Construct(operands) if operands.iter().all(is_zero))
 }
 
-fn mentions(stmt: &Stmt, local: LocalId) -> bool {
+/// Whether a statement declares a variable, or mentions it.
+fn touches(stmt: &Stmt, local: LocalId) -> bool {
     let mut declares = false;
     walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| declares |= walk::declared_local(inner) == Some(local));
-    declares || super::locals::mentions(std::slice::from_ref(stmt), local)
+    declares || walk::mentions(std::slice::from_ref(stmt), local)
 }
 
 #[cfg(test)]

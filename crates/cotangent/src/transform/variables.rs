@@ -8,8 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use super::differentiable::carries_float;
-use super::locals::expr_mentions;
+use super::differentiable::leads_to_floats;
 use super::normalize::collapse;
 use super::request::{Named, Request};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
@@ -200,8 +199,10 @@ fn kept_on_host(module: &Module, function: &Function, own: &BTreeMap<LocalId, Gl
         }
         for (local, variable) in own {
             let is_used = walk::stmt_parts(stmt, &mut |part| match part {
-                walk::Part::Expr(expr) if expr_mentions(expr, *local) => ControlFlow::Break(()),
-                walk::Part::Place(place) if expr_mentions(&Expr::load(place.clone()), *local) => ControlFlow::Break(()),
+                walk::Part::Expr(expr) if walk::expr_mentions(expr, *local) => ControlFlow::Break(()),
+                walk::Part::Place(place) if walk::expr_mentions(&Expr::load(place.clone()), *local) => {
+                    ControlFlow::Break(())
+                }
                 walk::Part::Expr(_) | walk::Part::Place(_) | walk::Part::Block(_) => ControlFlow::Continue(()),
             });
             if is_used.is_break() {
@@ -223,7 +224,7 @@ fn kept_on_host(module: &Module, function: &Function, own: &BTreeMap<LocalId, Gl
 /// variable, else positions of parameters and names of variables.
 pub(super) fn labels(module: &Module, function: &Function, named: &[LocalId]) -> Vec<String> {
     let is_variable = |param: &LocalId| variable_of(module, &function.locals[*param]).is_some();
-    let can_be = function.params.iter().filter(|param| carries_float(module, &function.locals[**param].ty));
+    let can_be = function.params.iter().filter(|param| leads_to_floats(module, &function.locals[**param].ty));
     let can_be: Vec<&LocalId> = can_be.collect();
     let is_all = can_be.len() == named.len() && can_be.iter().all(|param| named.contains(param));
     if is_all && !named.iter().any(is_variable) {

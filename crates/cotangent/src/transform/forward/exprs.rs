@@ -2,17 +2,17 @@
 
 use super::Pushforward;
 use super::activity::Ways;
+use crate::analysis::carries_floats;
 use crate::ir::{BinaryOp, Expr, ExprKind, Place, Real, Type, UnaryOp};
 use crate::rules::{self, Partial};
-use crate::transform::differentiable::contains_float;
-use crate::transform::locals::{aggregate, in_type, zero};
+use crate::transform::locals::{aggregate, in_type};
 
 impl Pushforward<'_, '_> {
     /// The tangent of a value, zero if it has none, as a value of the given type.
     pub(super) fn tangent_or_zero(&mut self, value: &Expr, ty: &Type) -> Expr {
         match self.tangent(value) {
             Some(tangent) => converted(tangent, ty),
-            None => zero(self.ctx.primal, ty).at(value.span),
+            None => self.ctx.primal.zero(ty).at(value.span),
         }
     }
 
@@ -37,7 +37,7 @@ impl Pushforward<'_, '_> {
                     return None;
                 }
                 let or_zero =
-                    |tangent: Option<Expr>| Box::new(tangent.unwrap_or_else(|| zero(self.ctx.primal, &value.ty)));
+                    |tangent: Option<Expr>| Box::new(tangent.unwrap_or_else(|| self.ctx.primal.zero(&value.ty)));
                 Expr::new(ExprKind::Select(cond.clone(), or_zero(left), or_zero(right)), value.ty.clone())
             }
             ExprKind::Cast(operand) => Expr::cast(self.tangent(operand)?, value.ty.clone()),
@@ -121,7 +121,7 @@ impl Pushforward<'_, '_> {
         }
         let tangents = parts.iter().zip(tangents).map(|(part, tangent)| match tangent {
             Some(tangent) => converted(tangent, &part.ty),
-            None => zero(self.ctx.primal, &part.ty),
+            None => self.ctx.primal.zero(&part.ty),
         });
         Some(aggregate(tangents.collect(), value.ty.clone()))
     }
@@ -132,7 +132,7 @@ impl Pushforward<'_, '_> {
         let ty = value.ty.at_least_single();
         let mut total = None;
         for (index, arg) in args.iter().enumerate() {
-            if !contains_float(self.ctx.primal, &arg.ty) {
+            if !carries_floats(self.ctx.primal, &arg.ty) {
                 continue;
             }
             let Some(tangent) = self.tangent(arg) else { continue };

@@ -24,9 +24,8 @@ use std::collections::{HashMap, HashSet};
 
 use self::activity::{Activity, Analyses, Pattern};
 use self::helpers::call_helpers;
-use super::differentiable::{carries_float, differentiable_parameters};
+use super::differentiable::{differentiable_parameters, leads_to_floats};
 use super::launch::{add_plain_launcher, needs_twice_the_memory};
-use super::locals::zero;
 use super::normalize::{gather_dynamic, inline_these, remove_jumps, results_of_runtime};
 use super::references::fit_references;
 use super::simplify::drop_idle_pointers;
@@ -279,7 +278,7 @@ impl Pushforward<'_, '_> {
             let ty = &function.locals[*param].ty;
             if !ty.is_pointer() && self.activity.has_shadow(self.ctx.primal, *param, ty) {
                 let shadow = self.shadow(*param, ty.clone());
-                body.push(Stmt::new(StmtKind::Declare { local: shadow, init: Some(zero(self.ctx.primal, ty)) }));
+                body.push(Stmt::new(StmtKind::Declare { local: shadow, init: Some(self.ctx.primal.zero(ty)) }));
             }
         }
         self.block(&function.body, &mut body);
@@ -322,7 +321,7 @@ impl Pushforward<'_, '_> {
     }
 
     fn carries(&self, ty: &Type) -> bool {
-        carries_float(self.ctx.primal, ty)
+        leads_to_floats(self.ctx.primal, ty)
     }
 }
 

@@ -7,7 +7,6 @@ use std::slice::from_ref;
 
 use crate::ir::walk::{self, Part};
 use crate::ir::{BinaryOp, For, LocalId, Stmt, StmtKind};
-use crate::transform::locals::mentions;
 
 /// When something else is stored to a variable before it is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub(super) fn overwritten(block: &[Stmt]) -> HashMap<*const Stmt, Overwritten> {
 
 fn look(block: &[Stmt], found: &mut HashMap<*const Stmt, Overwritten>) {
     for (position, stmt) in block.iter().enumerate() {
-        let next = |local: LocalId| block[position + 1..].iter().find(|later| mentions(from_ref(*later), local));
+        let next = |local: LocalId| block[position + 1..].iter().find(|later| walk::mentions(from_ref(*later), local));
         if let Some(local) = stmt.given_local()
             && let Some(when) = next(local).and_then(|next| assigns(next, local))
         {

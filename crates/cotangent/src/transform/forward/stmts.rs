@@ -3,7 +3,9 @@
 
 use super::exprs::converted;
 use super::{Pushforward, parameter_type, shadow_type};
+use crate::analysis::carries_floats;
 use crate::analysis::effects;
+use crate::ir::same::same_place;
 use crate::ir::walk;
 use crate::ir::{
     AtomicOp, Block, Case, CollectiveOp, Expr, ExprKind, For, FunctionId, LocalId, Place, PlaceKind, RuleKind, Scope,
@@ -11,8 +13,6 @@ use crate::ir::{
 };
 use crate::rules::{self, Partial};
 use crate::source::Span;
-use crate::transform::differentiable::contains_float;
-use crate::transform::locals::{same_place, zero};
 use crate::transform::refused_views::{self, is_other_view};
 use crate::transform::shadow::behind_dynamic;
 use crate::transform::signatures::writes_active;
@@ -140,7 +140,7 @@ impl Pushforward<'_, '_> {
         if self.carries(&place.ty)
             && let Some(shadow) = self.shadows.place(place)
         {
-            let value = zero(self.ctx.primal, &shadow.ty);
+            let value = self.ctx.primal.zero(&shadow.ty);
             out.push(Stmt::new(StmtKind::Assign { place: shadow, value }).at(span));
         }
     }
@@ -239,7 +239,7 @@ impl Pushforward<'_, '_> {
         span: Span,
         out: &mut Block,
     ) {
-        let shadow = self.shadows.place(place).filter(|_| contains_float(self.ctx.primal, &place.ty));
+        let shadow = self.shadows.place(place).filter(|_| carries_floats(self.ctx.primal, &place.ty));
         let Some(place) = shadow else {
             return into.iter().for_each(|into| self.clear(into, span, out));
         };

@@ -2,7 +2,7 @@
 //!
 //! `int i = 0; while (i < n) { …; i++; }`, where nothing else in the body changes `i` and nothing after the loop reads it.
 
-use super::super::locals::{expr_mentions, mentions, same_place};
+use crate::ir::same::same_place;
 use crate::ir::walk::{self, PartMut, own_variable};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, Function, LocalId, LoopTest, Place, Stmt, StmtKind};
 
@@ -49,8 +49,8 @@ fn counted(first: &Stmt, stmt: &Stmt, after: &[Stmt]) -> Option<Stmt> {
         && same_place(place, &counter)
         && is_counter(old)
         && matches!(by.kind, ExprKind::Int(_))
-        && !expr_mentions(to, *local);
-    if !is_loop || mentions(after, *local) || changes(body, *local) {
+        && !walk::expr_mentions(to, *local);
+    if !is_loop || walk::mentions(after, *local) || changes(body, *local) {
         return None;
     }
     let head = For {

@@ -219,7 +219,7 @@ impl Ctx<'_> {
     fn unless(&mut self, out: &mut Block, flag: Option<LocalId>, rest: &mut Block, jumps: &Jumps) -> bool {
         let Some(flag) = flag else { return false };
         let rest = self.block(&std::mem::take(rest), jumps);
-        out.extend(if_else(not(flag_value(flag)), rest, Block::new()));
+        out.extend(if_else(opposite_of(flag_value(flag)), rest, Block::new()));
         true
     }
 
@@ -318,7 +318,7 @@ fn merge_leading_break(cond: Expr, mut body: Block, test: LoopTest) -> (Expr, Bl
         return (cond, body);
     }
     let StmtKind::If { cond: leave, .. } = body.remove(0).kind else { return (cond, body) };
-    let stay = not(leave);
+    let stay = opposite_of(leave);
     let cond = if cond.kind == ExprKind::Bool(true) { stay } else { Expr::binary(BinaryOp::And, cond, stay) };
     merge_leading_break(cond, body, test)
 }
@@ -333,14 +333,14 @@ fn is_plain_break(stmt: &Stmt) -> bool {
 fn if_else(cond: Expr, then_block: Block, else_block: Block) -> Option<Stmt> {
     let kind = match (then_block.is_empty(), else_block.is_empty()) {
         (true, true) => return None,
-        (true, false) => StmtKind::If { cond: not(cond), then_block: else_block, else_block: then_block },
+        (true, false) => StmtKind::If { cond: opposite_of(cond), then_block: else_block, else_block: then_block },
         (false, _) => StmtKind::If { cond, then_block, else_block },
     };
     Some(Stmt::new(kind))
 }
 
 /// The opposite of a condition. Comparisons of floats keep their `!`: both may be false for what is no number.
-fn not(cond: Expr) -> Expr {
+fn opposite_of(cond: Expr) -> Expr {
     let span = cond.span;
     let opposite = |op: BinaryOp| match op {
         BinaryOp::Equal => Some(BinaryOp::NotEqual),
@@ -366,8 +366,12 @@ fn not(cond: Expr) -> Expr {
     };
     let expr = match cond.kind {
         ExprKind::Unary(UnaryOp::Not, inner) => *inner,
-        ExprKind::Binary(BinaryOp::Or, left, right) => Expr::binary(BinaryOp::And, not(*left), not(*right)),
-        ExprKind::Binary(BinaryOp::And, left, right) => Expr::binary(BinaryOp::Or, not(*left), not(*right)),
+        ExprKind::Binary(BinaryOp::Or, left, right) => {
+            Expr::binary(BinaryOp::And, opposite_of(*left), opposite_of(*right))
+        }
+        ExprKind::Binary(BinaryOp::And, left, right) => {
+            Expr::binary(BinaryOp::Or, opposite_of(*left), opposite_of(*right))
+        }
         ExprKind::Binary(op, left, right)
             if opposite(op).is_some()
                 && (!matches!(left.ty, Type::Float(_)) || matches!(op, BinaryOp::Equal | BinaryOp::NotEqual)) =>

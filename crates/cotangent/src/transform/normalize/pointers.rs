@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 
 use super::super::locals::{NewLocals, assign, declare};
 use super::inline::collapse;
+use crate::ir::same::same_place;
 use crate::ir::walk::{self, PartMut, own_variable};
 use crate::ir::{
     BinaryOp, Block, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
@@ -363,7 +364,7 @@ fn compared(op: BinaryOp, left: &Expr, right: &Expr) -> Option<ExprKind> {
     let (PlaceKind::Index(left_array, left), PlaceKind::Index(right_array, right)) = (&left.kind, &right.kind) else {
         return None;
     };
-    if !super::super::locals::same_place(left_array, right_array) {
+    if !same_place(left_array, right_array) {
         return None;
     }
     let (op, ty) = if op == BinaryOp::Distance { (BinaryOp::Subtract, Type::LONG) } else { (op, Type::INT) };

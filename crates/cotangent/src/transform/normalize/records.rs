@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::super::locals::{NewLocals, assign, declare, expr_mentions, zero};
+use super::super::locals::{NewLocals, assign, declare};
 use super::inline::{settled_locals, substitute};
 use crate::analysis::uses_memory;
 use crate::ir::walk::{self, Node, NodeMut, PartMut, own_variable};
@@ -252,7 +252,7 @@ impl Split<'_> {
             | ExprKind::Builtin(_)
             | ExprKind::SizeOf(_) => None,
         };
-        field.unwrap_or_else(|| zero(self.module, &ty))
+        field.unwrap_or_else(|| self.module.zero(&ty))
     }
 
     fn assign(&mut self, local: LocalId, value: &Expr, stmt: &Stmt, out: &mut Block) {
@@ -260,7 +260,7 @@ impl Split<'_> {
         let mut values: Vec<Expr> =
             parts.iter().enumerate().map(|(position, part)| self.field(value, position, *part)).collect();
         // All are computed before any changes.
-        let is_mixed = values.iter().any(|value| parts.iter().any(|part| expr_mentions(value, *part)));
+        let is_mixed = values.iter().any(|value| parts.iter().any(|part| walk::expr_mentions(value, *part)));
         if is_mixed {
             for (value, part) in values.iter_mut().zip(&parts) {
                 let variable = self.function.locals[*part].clone();
@@ -281,7 +281,7 @@ impl Split<'_> {
             return;
         };
         for index in 0..*length {
-            let operand = operands.get(index as usize).cloned().unwrap_or_else(|| zero(self.module, element));
+            let operand = operands.get(index as usize).cloned().unwrap_or_else(|| self.module.zero(element));
             self.assign_part(place.clone().index(Expr::int(index as i64)), operand, stmt, out);
         }
     }

@@ -20,19 +20,19 @@ pub(super) enum Kind {
 /// Which arguments of a call are active, and how.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Pattern {
-    pub(super) sharing: Vec<Sharing>,
+    pub(super) adders: Vec<Adders>,
 }
 
-/// How the adjoint of an argument is reached.
+/// Who adds to the adjoint of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Sharing {
-    /// It has none.
+pub(super) enum Adders {
+    /// Nobody: it has none.
     Constant,
-    /// By one thread.
+    /// One thread.
     Private,
-    /// By several threads at once.
+    /// Several threads at once.
     Shared,
-    /// By several threads at once, or by one in its own memory: nobody knows the caller of the derivative.
+    /// Several threads at once, or one in its own memory: nobody knows the caller of the derivative.
     Anywhere,
 }
 

@@ -12,9 +12,9 @@ mod vanishing;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::super::differentiable::{contains_float, contains_pointer, pointer_levels};
+use super::super::differentiable::{contains_pointer, pointer_levels};
 use super::overwritten::{Overwritten, overwritten};
-use crate::analysis::grow;
+use crate::analysis::{carries_floats, grow};
 use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
@@ -341,7 +341,7 @@ impl Activity {
         let mut sources = Vec::new();
         self.sources(module, value, &mut sources);
         self.flows.extend(sources.into_iter().map(|from| (from, to, span)));
-        if contains_float(module, &value.ty) {
+        if carries_floats(module, &value.ty) {
             self.stores.push((to, value.clone(), false));
         }
         if contains_pointer(module, &value.ty)
@@ -354,7 +354,7 @@ impl Activity {
 
     /// The cells whose floats a value depends on smoothly.
     fn sources(&mut self, module: &Module, value: &Expr, out: &mut Vec<Cell>) {
-        if !contains_float(module, &value.ty) {
+        if !carries_floats(module, &value.ty) {
             return;
         }
         match &value.kind {
@@ -568,7 +568,7 @@ impl Activity {
 
     fn leads_to_active(&mut self, module: &Module, cell: Cell, ty: &Type) -> bool {
         let levels = self.levels(cell, pointer_levels(module, ty));
-        let holds = |index: usize| index > 0 || contains_float(module, ty);
+        let holds = |index: usize| index > 0 || carries_floats(module, ty);
         levels.into_iter().enumerate().any(|(index, cell)| holds(index) && self.is_active(cell))
     }
 

@@ -1,8 +1,8 @@
 //! Which tangents are zero on some way through a function, because all that they are computed from is constant there.
 //! Zero times an infinite derivative is no number, so these are asked about before they are multiplied.
 
-use super::super::super::differentiable::contains_float;
 use super::{Activity, Analyses, Cell};
+use crate::analysis::carries_floats;
 use crate::ir::walk;
 use crate::ir::{Expr, ExprKind, FunctionId, Module, RuleKind, Stmt, StmtKind};
 use crate::rules::has_pole;
@@ -54,7 +54,7 @@ impl Activity {
     /// Whether the tangent of a value is zero on some way through the function, because all that it is computed from is
     /// constant there.
     pub(in crate::transform::forward) fn may_vanish(&mut self, module: &Module, value: &Expr, ways: Ways) -> bool {
-        if !contains_float(module, &value.ty) {
+        if !carries_floats(module, &value.ty) {
             return true;
         }
         match &value.kind {

@@ -6,9 +6,10 @@ use super::super::rules::Pair;
 use super::Assembly;
 use super::settle::Kept;
 use crate::analysis::{self, Object, carries_floats};
+use crate::ir::walk;
 use crate::ir::{Block, Expr, Place, PlaceKind, Stmt, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
-use crate::transform::locals::{declare, mentions, when};
+use crate::transform::locals::{declare, when};
 
 /// The sweeps of a block, in the order in which their parts stand.
 pub(in crate::transform::reverse) struct Sweeps {
@@ -157,7 +158,7 @@ impl Assembly<'_> {
                 block.push(stmt);
                 continue;
             };
-            if !mentions(&pair.reverse, *local) {
+            if !walk::mentions(&pair.reverse, *local) {
                 block.push(stmt);
                 continue;
             }

@@ -9,9 +9,10 @@ use std::ops::ControlFlow;
 use super::super::plan::still::Standing;
 use super::Assembly;
 use crate::analysis::Object;
+use crate::ir::same::same_place;
 use crate::ir::walk::{self, PartMut, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, Type};
-use crate::transform::locals::{declare, same_place};
+use crate::transform::locals::declare;
 
 /// Values kept for the adjoint of one statement.
 #[derive(Default)]

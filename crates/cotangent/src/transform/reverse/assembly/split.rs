@@ -15,7 +15,6 @@ use crate::analysis::{self};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{Block, LocalId, Place, PlaceKind, StmtKind};
-use crate::transform::locals::mentions;
 
 /// The bodies of the two functions, with `Push` and `Pop` still in them.
 pub(in crate::transform::reverse) struct Apart {
@@ -116,7 +115,7 @@ impl Assembly<'_> {
     pub(in crate::transform::reverse) fn needed_params(&self) -> Vec<usize> {
         let is_read = |(_, param): &(usize, &LocalId)| {
             analysis::uses_memory(self.rules.facts.module, &self.rules.facts.primal.locals[**param].ty)
-                && mentions(&self.rules.vars.function.body, **param)
+                && walk::mentions(&self.rules.vars.function.body, **param)
         };
         self.rules.facts.primal.params.iter().enumerate().filter(is_read).map(|(position, _)| position).collect()
     }

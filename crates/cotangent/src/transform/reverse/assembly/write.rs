@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::decision::Decision;
-use super::super::derivatives::{Derivatives, Kind, Options, Sharing};
+use super::super::derivatives::{Adders, Derivatives, Kind, Options};
 use super::super::facts::Facts;
 use super::super::frames::{Frame, Frames};
 use super::super::rules::params::Sum;
@@ -152,8 +152,8 @@ fn named_by(primal: &Function, kind: &Kind) -> Vec<LocalId> {
     match kind {
         Kind::Gradient { wrt, .. } | Kind::Split { wrt, .. } => wrt.clone(),
         Kind::Pullback(pattern) => {
-            let params = primal.params.iter().zip(&pattern.sharing);
-            params.filter(|(_, sharing)| **sharing != Sharing::Constant).map(|(param, _)| *param).collect()
+            let params = primal.params.iter().zip(&pattern.adders);
+            params.filter(|(_, adders)| **adders != Adders::Constant).map(|(param, _)| *param).collect()
         }
     }
 }
@@ -176,9 +176,9 @@ pub(in crate::transform::reverse) fn name_of(
             "reverse"
         }
         Kind::Pullback(pattern) => {
-            for (wanted, word) in [(Sharing::Shared, "shared"), (Sharing::Anywhere, "anywhere")] {
-                let params = primal.params.iter().zip(&pattern.sharing);
-                let found = params.filter(|(_, sharing)| **sharing == wanted);
+            for (wanted, word) in [(Adders::Shared, "shared"), (Adders::Anywhere, "anywhere")] {
+                let params = primal.params.iter().zip(&pattern.adders);
+                let found = params.filter(|(_, adders)| **adders == wanted);
                 let found: Vec<String> = found.map(|(param, _)| label(module, primal, *param)).collect();
                 if !found.is_empty() {
                     positions.push(word.to_owned());

@@ -14,10 +14,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::Values;
 use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
+use crate::ir::same::same_place;
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage};
 use crate::transform::Fact;
-use crate::transform::locals::same_place;
 
 /// A store to the array that is looked at.
 struct Store {

@@ -5,7 +5,7 @@ use crate::analysis::{carries_floats, uses_memory};
 use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::{Block, Expr, ExprKind, Type};
 use crate::source::Span;
-use crate::transform::locals::{aggregate, zero};
+use crate::transform::locals::aggregate;
 use crate::transform::runtime_calls::call_of;
 
 /// Where memory is allocated and freed for the time of a launch.
@@ -54,7 +54,7 @@ impl Rules<'_> {
                 | Type::Array(..)
                 | Type::Record(_)
                 | Type::Opaque(_) => {
-                    self.shadow_record(&field, span, scratch)?.unwrap_or_else(|| zero(self.facts.module, &field.ty))
+                    self.shadow_record(&field, span, scratch)?.unwrap_or_else(|| self.facts.module.zero(&field.ty))
                 }
             };
             shadows.push(shadow);

@@ -4,11 +4,12 @@ use super::expr::seed_in;
 use super::{Pair, Rules};
 use crate::analysis::{self, carries_floats};
 use crate::diagnostic::{Diagnostic, UNKNOWN_POINTER};
+use crate::ir::same::same_place;
 use crate::ir::walk::own_variable;
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, Type, UnaryOp};
 use crate::source::Span;
 use crate::transform::Fact;
-use crate::transform::locals::{aggregate, assign, constant, declare, in_type, same_place};
+use crate::transform::locals::{aggregate, assign, constant, declare, in_type};
 
 fn hidden_pointer(span: Span) -> Diagnostic {
     let message = "a pointer to active values is kept inside an array or a record that is pointed to";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::derivatives::{Pattern, Sharing};
+use super::super::derivatives::{Adders, Pattern};
 use super::super::variables::as_pointer;
 use super::{Pair, Rules};
 use crate::analysis::{self, Base, Object, carries_floats};
@@ -27,8 +27,8 @@ impl Rules<'_> {
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
         let Some(into) = into.filter(|into| self.facts.is_active_place(into)) else { return pair };
         let Some(shadow) = self.shadow(into) else { return pair };
-        let pattern: Vec<Sharing> = args.iter().map(|arg| self.sharing(arg)).collect();
-        if pattern.iter().all(|sharing| *sharing == Sharing::Constant) {
+        let pattern: Vec<Adders> = args.iter().map(|arg| self.adders(arg)).collect();
+        if pattern.iter().all(|adders| *adders == Adders::Constant) {
             self.forget(into, &mut pair.reverse);
             return pair;
         }
@@ -37,21 +37,21 @@ impl Rules<'_> {
         let seed_type = self.vars.shadows.widening.private(&into.ty);
         call_args.push(self.seed_of(into, &seed_type, &shadow, out));
         let mut after = Block::new();
-        for (arg, sharing) in args.iter().zip(&pattern) {
-            match sharing {
-                Sharing::Constant => {}
-                Sharing::Private | Sharing::Shared | Sharing::Anywhere if arg.ty.is_pointer() => {
+        for (arg, adders) in args.iter().zip(&pattern) {
+            match adders {
+                Adders::Constant => {}
+                Adders::Private | Adders::Shared | Adders::Anywhere if arg.ty.is_pointer() => {
                     let Some(pointer) = self.shadow_pointer(arg) else { return pair };
                     let ty = Type::pointer(pointer.ty.pointee().cloned().unwrap_or(Type::Void));
                     call_args.push(as_pointer(pointer, ty));
                 }
-                Sharing::Private | Sharing::Shared | Sharing::Anywhere => {
+                Adders::Private | Adders::Shared | Adders::Anywhere => {
                     let ty = self.vars.shadows.widening.private(&arg.ty);
                     call_args.push(self.argument_adjoint(arg, &ty, out, &mut after));
                 }
             }
         }
-        match self.derivatives.pullback(self.facts.module, callee, Pattern { sharing: pattern }) {
+        match self.derivatives.pullback(self.facts.module, callee, Pattern { adders: pattern }) {
             Ok(function) => {
                 out.push(Stmt::new(StmtKind::Call { into: None, function, args: call_args }).at(stmt.span));
                 out.extend(after);
@@ -62,14 +62,14 @@ impl Rules<'_> {
     }
 
     /// How the adjoint of an argument is reached by threads.
-    pub(in crate::transform::reverse) fn sharing(&mut self, arg: &Expr) -> Sharing {
+    pub(in crate::transform::reverse) fn adders(&mut self, arg: &Expr) -> Adders {
         if !arg.ty.is_pointer() {
             let leads_on = analysis::uses_memory(self.facts.module, &arg.ty)
                 && self.facts.objects.reachable(arg).iter().any(|object| self.facts.activity.is_active(object));
             let is_active = carries_floats(self.facts.module, &arg.ty) && self.facts.is_active_value(arg);
             return match (is_active, leads_on) {
-                (false, false) => Sharing::Constant,
-                (true, false) => Sharing::Private,
+                (false, false) => Adders::Constant,
+                (true, false) => Adders::Private,
                 (_, true) => self.threads_of(&self.facts.objects.reachable(arg)),
             };
         }
@@ -79,17 +79,17 @@ impl Rules<'_> {
             if self.facts.objects.reachable(arg).iter().any(|object| self.facts.activity.is_active(object)) {
                 self.report(pointer_behind_argument(arg.span));
             }
-            return Sharing::Constant;
+            return Adders::Constant;
         }
         let private = targets.iter().filter(|object| self.is_private(object)).count();
-        if private == 0 { self.threads_of(&targets) } else { Sharing::Private }
+        if private == 0 { self.threads_of(&targets) } else { Adders::Private }
     }
 
     /// How objects that are not the thread's own for certain are reached.
-    fn threads_of(&self, objects: &BTreeSet<Object>) -> Sharing {
+    fn threads_of(&self, objects: &BTreeSet<Object>) -> Adders {
         let is_anywhere =
             |object: &Object| matches!(object.base, Base::Local(local) if self.threads.anywhere.contains(&local));
-        if objects.iter().any(is_anywhere) { Sharing::Anywhere } else { Sharing::Shared }
+        if objects.iter().any(is_anywhere) { Adders::Anywhere } else { Adders::Shared }
     }
 
     /// A pointer to where the pullback adds the adjoint of an argument that is passed by value.

@@ -1,13 +1,14 @@
 //! The parameters of a derivative: adjoints, seeds and sums.
 
-use super::super::derivatives::{Kind, Sharing};
+use super::super::derivatives::{Adders, Kind};
 use super::Rules;
 use crate::analysis::{self, Base, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NOT_DIFFERENTIABLE};
+use crate::ir::walk;
 use crate::ir::{Block, Expr, Local, LocalId, Place, PlaceKind, Space, Stmt, StmtKind, Storage, Type};
 use crate::source::Span;
 use crate::transform::accumulate::AdjointParam;
-use crate::transform::locals::{constant, in_type, mentions};
+use crate::transform::locals::{constant, in_type};
 use crate::transform::shadow::shadow_name;
 
 /// A by-value parameter whose adjoint is summed up in the thread, and where the sum goes.
@@ -73,10 +74,10 @@ impl Rules<'_> {
                 }
                 Kind::Pullback(pattern) => {
                     let position = self.facts.primal.params.iter().position(|known| known == param);
-                    match position.map_or(Sharing::Constant, |position| pattern.sharing[position]) {
-                        Sharing::Constant | Sharing::Private => (false, false),
-                        Sharing::Shared => (true, false),
-                        Sharing::Anywhere => (true, true),
+                    match position.map_or(Adders::Constant, |position| pattern.adders[position]) {
+                        Adders::Constant | Adders::Private => (false, false),
+                        Adders::Shared => (true, false),
+                        Adders::Anywhere => (true, true),
                     }
                 }
             };
@@ -141,7 +142,7 @@ impl Rules<'_> {
         }
         let shared = self.shared_adjoints([&mut forward, &mut reverse]);
         let mut out = [zeros, shared, forward, reverse].concat();
-        let used: Vec<&Sum> = sums.iter().filter(|sum| mentions(&out, sum.local)).collect();
+        let used: Vec<&Sum> = sums.iter().filter(|sum| walk::mentions(&out, sum.local)).collect();
         for sum in used {
             let local = Place::local(sum.local, self.vars.function.locals[sum.local].ty.clone());
             for (from, into) in self.vars.leaves(&local).into_iter().zip(self.vars.leaves(&sum.total)) {

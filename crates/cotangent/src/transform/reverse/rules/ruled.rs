@@ -4,7 +4,7 @@
 //! reads, and variables that pointers lead to are copied. Memory of all threads is not, so a rule that looks at memory
 //! which the function changes is refused. What the rule does not mention is not kept for it.
 
-use super::super::derivatives::Sharing;
+use super::super::derivatives::Adders;
 use super::super::variables::as_pointer;
 use super::{Pair, Rules};
 use crate::analysis::{self, Base, Object, Step};
@@ -13,8 +13,8 @@ use crate::ir::walk::{self, own_variable};
 use crate::ir::{
     Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, RuleKind, Stmt, StmtKind, Type,
 };
-use crate::transform::differentiable::carries_float;
-use crate::transform::locals::{assign, declare, mentions};
+use crate::transform::differentiable::leads_to_floats;
+use crate::transform::locals::{assign, declare};
 use crate::transform::normalize::address;
 use crate::transform::signatures::{VALUE_FIELD, adjoint_type, has_seed, writes_active};
 
@@ -199,7 +199,7 @@ impl Rules<'_> {
             });
         }
         for (arg, param) in args.iter().zip(&function.params) {
-            if !carries_float(self.facts.module, &function.locals[*param].ty) {
+            if !leads_to_floats(self.facts.module, &function.locals[*param].ty) {
                 continue;
             }
             let adjoint = rule.params[call_args.len()];
@@ -247,7 +247,7 @@ impl Rules<'_> {
         out: &mut Block,
     ) -> Expr {
         let ty = &rule.locals[param].ty;
-        if !mentions(&rule.body, param) {
+        if !walk::mentions(&rule.body, param) {
             return match ty.pointee() {
                 Some(pointee) if ty.is_reference() => {
                     let nothing = self.vars.nothing("_unused", pointee, out);
@@ -284,25 +284,25 @@ impl Rules<'_> {
 
     /// Where a rule adds the adjoint of an argument. What carries none has a place too, if its size is known.
     fn rule_adjoint(&mut self, arg: &Expr, adjoint: &AdjointPlace<'_>, out: &mut Block, after: &mut Block) -> Expr {
-        let sharing = self.sharing(arg);
+        let adders = self.adders(arg);
         if !arg.ty.is_pointer() {
             if adds_atomically(self.facts.module, adjoint.rule, adjoint.adjoint, Reach::Itself) {
                 self.report(atomic_on_value(adjoint, arg));
             }
-            return self.value_adjoint(arg, sharing, adjoint.is_pure, out, after);
+            return self.value_adjoint(arg, adders, adjoint.is_pure, out, after);
         }
         let ty = adjoint_type(&arg.ty);
         let is_atomic = adds_atomically(self.facts.module, adjoint.rule, adjoint.adjoint, Reach::All);
-        match (sharing, address(arg)) {
-            (Sharing::Private, _) if is_atomic => {
+        match (adders, address(arg)) {
+            (Adders::Private, _) if is_atomic => {
                 self.report(atomic_on_variable(adjoint, arg));
                 self.vars.zero(&ty)
             }
-            (Sharing::Private | Sharing::Shared | Sharing::Anywhere, _) => match self.shadow_pointer(arg) {
+            (Adders::Private | Adders::Shared | Adders::Anywhere, _) => match self.shadow_pointer(arg) {
                 Some(pointer) => as_pointer(pointer, ty),
                 None => self.vars.zero(&ty),
             },
-            (Sharing::Constant, Some(place)) if !is_atomic => match own_variable(place) {
+            (Adders::Constant, Some(place)) if !is_atomic => match own_variable(place) {
                 Some(local) => {
                     let whole = self.vars.function.locals[local].ty.clone();
                     let nothing = self.vars.nothing("_d_unused", &whole, out);
@@ -310,35 +310,28 @@ impl Rules<'_> {
                 }
                 None => self.vars.zero(&ty),
             },
-            (Sharing::Constant, _) => self.vars.zero(&ty),
+            (Adders::Constant, _) => self.vars.zero(&ty),
         }
     }
 
     /// The same for an argument that is passed by value.
-    fn value_adjoint(
-        &mut self,
-        arg: &Expr,
-        sharing: Sharing,
-        is_pure: bool,
-        out: &mut Block,
-        after: &mut Block,
-    ) -> Expr {
-        match (sharing, &arg.kind) {
-            (Sharing::Private, _) if is_pure => self.argument_adjoint(arg, &arg.ty, out, after),
+    fn value_adjoint(&mut self, arg: &Expr, adders: Adders, is_pure: bool, out: &mut Block, after: &mut Block) -> Expr {
+        match (adders, &arg.kind) {
+            (Adders::Private, _) if is_pure => self.argument_adjoint(arg, &arg.ty, out, after),
             // Not the adjoint itself of a variable, which the rule may be given to overwrite too.
-            (Sharing::Constant | Sharing::Private, _) => {
-                let name = if sharing == Sharing::Private { "_d_arg" } else { "_d_unused" };
+            (Adders::Constant | Adders::Private, _) => {
+                let name = if adders == Adders::Private { "_d_arg" } else { "_d_unused" };
                 let adjoint = self.vars.nothing(name, &arg.ty, out);
                 let adjoint = Place::local(adjoint, arg.ty.clone());
                 self.adjoint_of_aggregate(arg, &adjoint, after);
                 Expr::address_of(adjoint)
             }
             // A record of pointers: its shadow holds those to adjoints.
-            (Sharing::Shared | Sharing::Anywhere, ExprKind::Load(place)) => match self.shadow(place) {
+            (Adders::Shared | Adders::Anywhere, ExprKind::Load(place)) => match self.shadow(place) {
                 Some(shadow) => Expr::address_of(shadow),
                 None => self.vars.zero(&adjoint_type(&arg.ty)),
             },
-            (Sharing::Shared | Sharing::Anywhere, _) => {
+            (Adders::Shared | Adders::Anywhere, _) => {
                 let message = "a record of pointers that is no variable has no adjoint to hand on";
                 self.report(Diagnostic::new(RULE_CONFLICT, arg.span, message, "passed here").help("use a variable"));
                 self.vars.zero(&adjoint_type(&arg.ty))

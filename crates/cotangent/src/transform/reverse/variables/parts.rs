@@ -2,7 +2,7 @@
 
 use super::{Variables, as_pointer, plain};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
-use crate::transform::locals::{assign, constant, declare, zero};
+use crate::transform::locals::{assign, constant, declare};
 use crate::transform::runtime_calls::{call_of, fetch};
 
 impl Variables<'_> {
@@ -135,7 +135,7 @@ impl Variables<'_> {
 
     /// Zero, of a floating type or of an aggregate.
     pub(in crate::transform::reverse) fn zero(&self, ty: &Type) -> Expr {
-        zero(self.facts.module, ty)
+        self.facts.module.zero(ty)
     }
 
     /// A new variable with what a function of the runtime returns.

@@ -1,9 +1,9 @@
 //! Whether two places are written the same, wherever they stand in the user's text.
 
-use crate::ir::{Expr, ExprKind, Place, PlaceKind};
+use super::expr::{Expr, ExprKind, Place, PlaceKind};
 
 /// Whether two places are the same but for spans.
-pub(super) fn same_place(left: &Place, right: &Place) -> bool {
+pub fn same_place(left: &Place, right: &Place) -> bool {
     match &left.kind {
         PlaceKind::Local(_) | PlaceKind::Global(_) => left.kind == right.kind,
         PlaceKind::Element(pointer, index) => {
@@ -19,7 +19,7 @@ pub(super) fn same_place(left: &Place, right: &Place) -> bool {
 }
 
 /// Whether two expressions are the same but for spans.
-pub(super) fn same_expr(left: &Expr, right: &Expr) -> bool {
+pub fn same_expr(left: &Expr, right: &Expr) -> bool {
     left.ty == right.ty && same_kind(&left.kind, &right.kind)
 }
 
