@@ -99,6 +99,7 @@ impl Assembly<'_> {
             StmtKind::For(head) if let Some(sum) = self.rules.shuffled_sum(stmt, head) => sum,
             StmtKind::For(head) => return self.any_loop(stmt, &head.body, Some(head), here),
             StmtKind::While { body, .. } => return self.any_loop(stmt, body, None, here),
+            StmtKind::Launch(launch) => self.launch(stmt, launch, later),
             StmtKind::Declare { .. }
             | StmtKind::Assign { .. }
             | StmtKind::Accumulate { .. }
@@ -107,14 +108,13 @@ impl Assembly<'_> {
             | StmtKind::Continue
             | StmtKind::Return(_)
             | StmtKind::Call { .. }
-            | StmtKind::Launch(_)
             | StmtKind::Runtime { .. }
             | StmtKind::Barrier { .. }
             | StmtKind::Atomic { .. }
             | StmtKind::Collective { .. }
             | StmtKind::Push { .. }
             | StmtKind::Pop { .. }
-            | StmtKind::Opaque { .. } => self.rules.statement(stmt, later),
+            | StmtKind::Opaque { .. } => self.rules.statement(stmt),
         };
         self.rules.take_back(stmt, &mut pair.reverse);
         if is_of_result(stmt) {

@@ -2,6 +2,7 @@
 
 mod again;
 mod block;
+mod launch;
 mod loops;
 mod record;
 mod settle;

@@ -1,9 +1,11 @@
 //! Where the reverse sweep gets the values from that rules mention.
 //!
 //! Questions only: nothing here writes code. A value is still there (`still`), is computed again or recorded (`again`), or is
-//! in shared memory that is filled again (`reload`). `loops` says how a loop is turned around, and `order` whether it need be.
+//! in shared memory that is filled again (`reload`). An array that a launched kernel needs is copied as a whole or recorded by
+//! the kernel (`launch`). `loops` says how a loop is turned around, and `order` whether it need be.
 
 pub(super) mod again;
+pub(super) mod launch;
 pub(super) mod loops;
 mod order;
 mod reload;

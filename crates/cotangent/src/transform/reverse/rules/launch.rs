@@ -1,34 +1,31 @@
 //! Launches: the reverse of a launch is the launch of the kernel's reverse sweep.
-//!
-//! What that reads and what changes until then is copied as a whole if its size is known, else recorded by the kernel.
 
 use std::collections::BTreeSet;
 
-use super::super::decision::How;
 use super::super::derivatives::Derived;
 use super::super::facts::allocations::variable;
 use super::super::facts::beginnings::{Beginnings, beginnings};
 use super::super::variables::as_pointer;
 use super::aggregates::Scratch;
 use super::{Pair, Rules};
-use crate::analysis::{Base, Object, carries_floats, effects, variables_of};
+use crate::analysis::{Base, Object, carries_floats, effects};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE};
-use crate::ir::{Block, Expr, ExprKind, GlobalId, Launch, LocalId, Module, Place, Stmt, StmtKind, Type};
+use crate::ir::same::same_expr;
+use crate::ir::{Block, Expr, ExprKind, Launch, Module, Place, Stmt, StmtKind, Type};
 use crate::rules::SNAPSHOT;
 use crate::source::Span;
 use crate::transform::launch::{self, Slots as LaunchSlots};
-use crate::transform::locals::{declare, without_spans};
+use crate::transform::locals::declare;
 use crate::transform::overlap::root;
 use crate::transform::runtime_calls::{call_of, const_void, fetch, null_stream, wait_for};
 
 /// Arguments of a launch, by position, that are arrays to be copied as a whole; and their sizes.
-type Copied = Vec<(usize, Expr)>;
+pub(in crate::transform::reverse) type Copied = Vec<(usize, Expr)>;
 
 /// Where the arrays begin that two pointers are into, if that tells whether they are one array.
 fn told_apart(known: &Beginnings, pointers: [&Expr; 2]) -> Option<[Expr; 2]> {
     let [left, right] = pointers.map(|pointer| root(pointer).clone());
-    let is_told =
-        known.is_beginning(&left) && known.is_beginning(&right) && without_spans(&left) != without_spans(&right);
+    let is_told = known.is_beginning(&left) && known.is_beginning(&right) && !same_expr(&left, &right);
     is_told.then_some([left, right])
 }
 
@@ -44,33 +41,28 @@ fn same_array(module: &Module, launch: &Launch, positions: [usize; 2], span: Spa
 }
 
 impl Rules<'_> {
+    /// The arguments of a launch, by position, that carry derivatives.
+    pub(in crate::transform::reverse) fn active_arguments(&self, launch: &Launch) -> Vec<usize> {
+        (0..launch.args.len()).filter(|position| self.facts.is_active_argument(&launch.args[*position])).collect()
+    }
+
+    /// What the derivative of a launch takes for granted: reported if it does not hold, else made sure of before the launch.
+    pub(in crate::transform::reverse) fn granted(&mut self, stmt: &Stmt, launch: &Launch) -> Block {
+        let checks = self.check_overlap(stmt, launch);
+        self.check_variables(stmt, launch);
+        checks
+    }
+
     /// A launch: the forward sweep runs the kernel, with a record if its reverse sweep needs one.
     pub(in crate::transform::reverse) fn launch(
         &mut self,
         stmt: &Stmt,
         launch: &Launch,
-        later: &BTreeSet<Object>,
+        derived: &Derived,
+        copied: Copied,
     ) -> Pair {
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
-        let kernel = &self.facts.module.functions[launch.kernel];
-        let params = kernel.params.clone();
-        let active: Vec<usize> =
-            (0..params.len()).filter(|position| self.facts.is_active_argument(&launch.args[*position])).collect();
-        if active.is_empty() {
-            return pair;
-        }
-        let apart = self.check_overlap(stmt, launch);
-        self.check_variables(stmt, launch);
-        let wrt: Vec<LocalId> = active.iter().map(|position| params[*position]).collect();
-        let (derived, copied) = match self.split_of_launch(launch, &params, &wrt, later) {
-            Ok(found) => found,
-            Err(found) => {
-                found.into_iter().for_each(|found| self.report(found));
-                return pair;
-            }
-        };
-        let record = self.launch_forward(stmt, launch, &derived, &mut pair.forward);
-        pair.forward.splice(0..0, apart);
+        let record = self.launch_forward(stmt, launch, derived, &mut pair.forward);
         let stream = launch.stream.clone().unwrap_or_else(null_stream);
         let mut args = launch.args.clone();
         let mut snapshots = Vec::new();
@@ -80,7 +72,7 @@ impl Rules<'_> {
             snapshots.push(snapshot);
         }
         let (out, mut after) = (&mut pair.reverse, Block::new());
-        for position in active {
+        for position in self.active_arguments(launch) {
             let arg = &launch.args[position];
             if arg.ty.is_pointer() {
                 let Some(shadow) = self.shadow_pointer(arg) else { return pair };
@@ -107,69 +99,6 @@ impl Rules<'_> {
         let kept = release.chain(snapshots.into_iter().map(|snapshot| ("cotangent::drop_snapshot", snapshot)));
         out.extend(kept.map(|(call, kept)| call_of(call, vec![Expr::load(kept), stream.clone()])));
         pair
-    }
-
-    /// The kernel's two sweeps. Memory that its reverse sweep reads and that changes until then is copied as a whole if
-    /// its size is known, else what is read of it is recorded. Returns the positions of what is copied, and the sizes.
-    fn split_of_launch(
-        &mut self,
-        launch: &Launch,
-        params: &[LocalId],
-        wrt: &[LocalId],
-        later: &BTreeSet<Object>,
-    ) -> Result<(Derived, Copied), Vec<Diagnostic>> {
-        let is_contended = |arg: &Expr| self.is_contended(&self.facts.objects.reachable(arg));
-        let positions = params.iter().zip(&launch.args).filter(|(param, arg)| wrt.contains(param) && is_contended(arg));
-        let contended: Vec<LocalId> = positions.map(|(param, _)| *param).collect();
-        let derived = self.derivatives.split(self.facts.module, launch.kernel, [wrt, &[], &contended], &[])?;
-        let variables = self.changed_variables(&derived, later);
-        let changes = |position: &&usize| {
-            let reached = self.facts.objects.reachable(&launch.args[**position]);
-            reached.iter().any(|object| {
-                later.iter().any(|other| other.overlaps(object)) || self.frames.is_unstable_memory(object)
-            })
-        };
-        let (mut saved, mut copied) = (Vec::new(), Vec::new());
-        let changing: Vec<usize> = derived.needed.iter().filter(changes).copied().collect();
-        for position in changing {
-            let arg = &launch.args[position];
-            let how = match self.facts.known_bytes(arg, &self.frames) {
-                Some(bytes) => {
-                    copied.push((position, bytes));
-                    How::CopiedWhole
-                }
-                None => {
-                    saved.push(params[position]);
-                    How::RecordedByKernel
-                }
-            };
-            let name = self.facts.module.functions[launch.kernel].local_name(params[position]);
-            self.decide(arg.span, name, how);
-        }
-        if saved.is_empty() && variables.is_empty() {
-            return Ok((derived, copied));
-        }
-        let params = [wrt, &saved, &contended];
-        let derived = self.derivatives.split(self.facts.module, launch.kernel, params, &variables)?;
-        Ok((derived, copied))
-    }
-
-    /// What the reverse sweep of a kernel reads outside functions and what changes until then.
-    fn changed_variables(&self, derived: &Derived, later: &BTreeSet<Object>) -> Vec<Object> {
-        let mentioned = variables_of(self.derivatives.written(), derived.function);
-        let changed = later.iter().chain(self.frames.outermost_first().iter().flat_map(|frame| &frame.unstable));
-        let mut found = BTreeSet::new();
-        for object in changed {
-            match object.base {
-                Base::Global(global) if mentioned.contains(&global) => drop(found.insert(object.clone())),
-                Base::Unknown => {
-                    let base = |global: &GlobalId| Object { base: Base::Global(*global), path: Vec::new() };
-                    found.extend(mentioned.iter().map(base));
-                }
-                Base::Global(_) | Base::Local(_) => {}
-            }
-        }
-        found.into_iter().collect()
     }
 
     /// Replaces the launch by one that records, if there is something to record.

@@ -8,7 +8,7 @@ mod assign;
 mod atomic;
 mod calls;
 pub(super) mod expr;
-mod launch;
+pub(super) mod launch;
 pub(super) mod params;
 mod rollback;
 mod ruled;

@@ -1,14 +1,11 @@
 //! Which rule a statement has.
 
-use std::collections::BTreeSet;
-
 use super::{Pair, Rules};
-use crate::analysis::Object;
 use crate::ir::{Block, Stmt, StmtKind};
 
 impl Rules<'_> {
-    /// The rule of a statement that has no statements inside. `later` are the objects that later statements write.
-    pub(in crate::transform::reverse) fn statement(&mut self, stmt: &Stmt, later: &BTreeSet<Object>) -> Pair {
+    /// The rule of a statement that has no statements inside, and launches no kernel.
+    pub(in crate::transform::reverse) fn statement(&mut self, stmt: &Stmt) -> Pair {
         match &stmt.kind {
             StmtKind::Declare { local, init } => self.declare(stmt, *local, init.as_ref()),
             StmtKind::Assign { place, value } => self.assign(stmt, place, value),
@@ -16,7 +13,6 @@ impl Rules<'_> {
                 Some(rule) => self.ruled_call(stmt, into.as_ref(), (*function, rule.kind), args),
                 None => self.call(stmt, into.as_ref(), *function, args),
             },
-            StmtKind::Launch(launch) => self.launch(stmt, launch, later),
             StmtKind::Runtime { call, args, into } => self.runtime(stmt, call, args, into.as_ref()),
             StmtKind::Barrier { kind, argument, .. } => self.barrier(stmt, *kind, argument.as_ref()),
             StmtKind::Atomic { op, place, value, into, .. } => self.atomic(stmt, *op, place, value, into.as_ref()),
@@ -24,7 +20,8 @@ impl Rules<'_> {
                 self.collective(stmt, *op, mask.as_ref(), args, into.as_ref())
             }
             StmtKind::Opaque { .. } => Pair { forward: vec![stmt.clone()], reverse: Block::new() },
-            StmtKind::If { .. }
+            StmtKind::Launch(_)
+            | StmtKind::If { .. }
             | StmtKind::For(_)
             | StmtKind::While { .. }
             | StmtKind::Accumulate { .. }
