@@ -85,7 +85,7 @@ enum Task {
         #[arg(long, default_value_t = 0)]
         seed: u64,
     },
-    /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md.
+    /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md, docs/runtime.md.
     Docs,
     /// Print what ptxas says about kernels and their gradients, as a table.
     Kernels,
