@@ -4,6 +4,7 @@
 mod circles;
 mod complaint;
 mod edges;
+mod fixtures;
 mod graph;
 mod needs;
 mod paths;
@@ -42,6 +43,7 @@ fn check(files: &[SourceFile]) -> Vec<Complaint> {
     complaints.extend(sizes::stale_exceptions(files));
     complaints.extend(edges::check_page(files));
     complaints.extend(circles::check(files));
+    complaints.extend(fixtures::check(files));
     complaints.extend(needs::check(files));
     complaints.extend(rooms::check(files));
     complaints.sort();
