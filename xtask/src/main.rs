@@ -105,7 +105,7 @@ fn main() -> ExitCode {
         Task::Random { count, seed, wrong } => random("__random", count, seed, wrong.as_deref()),
         Task::Programs { count, seed, wrong } => random("__programs", count, seed, wrong.as_deref()),
         Task::Faults { filter, seed } => faults::faults(filter.as_deref(), seed),
-        Task::Docs => write_with_test("cotangent-driver", "manual", None),
+        Task::Docs => write("cotangent-driver", &["--test", "main"], &["manual::"], None),
         Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),
     };

@@ -6,6 +6,7 @@ mod complaint;
 mod edges;
 mod fixtures;
 mod graph;
+mod listed;
 mod needs;
 mod paths;
 mod rooms;
@@ -44,6 +45,7 @@ fn check(files: &[SourceFile]) -> Vec<Complaint> {
     complaints.extend(edges::check_page(files));
     complaints.extend(circles::check(files));
     complaints.extend(fixtures::check(files));
+    complaints.extend(listed::check(files));
     complaints.extend(needs::check(files));
     complaints.extend(rooms::check(files));
     complaints.sort();
