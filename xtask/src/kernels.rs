@@ -31,11 +31,16 @@ pub(crate) fn kernels() -> Result<()> {
     let nvcc = find_nvcc(&Environment::of_process()).ok_or(DriverError::NvccMissing)?;
     println!("| kernel | what | registers | gradient | stack | gradient | spills of the gradient | atomics |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    let files = workspace::files()?;
+    let find = |name: String| {
+        files.iter().find(|file| file.path.starts_with("fixtures/grad/") && file.path.ends_with(&format!("/{name}")))
+    };
     for (name, what) in KERNELS {
-        let gradient = workspace::root().join(format!("fixtures/grad/{name}.grad.cu"));
-        let Ok(text) = std::fs::read_to_string(&gradient) else { continue };
-        let primal = facts(&nvcc, &format!("fixtures/grad/{name}.cu"), "")?;
-        let gradient = facts(&nvcc, &format!("fixtures/grad/{name}.grad.cu"), "_grad")?;
+        let primal = find(format!("{name}.cu")).with_context(|| format!("there is no fixture `{name}`"))?;
+        let Some(gradient) = find(format!("{name}.grad.cu")) else { continue };
+        let text = &gradient.text;
+        let primal = facts(&nvcc, &primal.path, "")?;
+        let gradient = facts(&nvcc, &gradient.path, "_grad")?;
         println!(
             "| {name} | {what} | {} | {} | {} | {} | {} | {} |",
             primal.registers,

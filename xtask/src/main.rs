@@ -85,7 +85,7 @@ enum Task {
         #[arg(long, default_value_t = 0)]
         seed: u64,
     },
-    /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md.
+    /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md, docs/runtime.md.
     Docs,
     /// Print what ptxas says about kernels and their gradients, as a table.
     Kernels,
@@ -105,7 +105,7 @@ fn main() -> ExitCode {
         Task::Random { count, seed, wrong } => random("__random", count, seed, wrong.as_deref()),
         Task::Programs { count, seed, wrong } => random("__programs", count, seed, wrong.as_deref()),
         Task::Faults { filter, seed } => faults::faults(filter.as_deref(), seed),
-        Task::Docs => write_with_test("cotangent-driver", "manual", None),
+        Task::Docs => write("cotangent-driver", &["--test", "main"], &["manual::"], None),
         Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),
     };

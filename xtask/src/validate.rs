@@ -143,8 +143,7 @@ fn compile_all(
     let batches: Vec<&[&SourceFile]> = alone.chunks(1).chain(together).collect();
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
-    let folders = ["include", "fixtures/grad"].map(|folder| workspace::root().join(folder).display().to_string());
-    let include: Vec<String> = folders.into_iter().flat_map(|folder| ["-I".to_owned(), folder]).collect();
+    let include = ["-I".to_owned(), workspace::root().join("include").display().to_string()];
     let call = |path: &Path, is_gradient: bool, output: &Path| {
         let archs = match (is_full, is_gradient) {
             (true, _) => &ARCHS[..],

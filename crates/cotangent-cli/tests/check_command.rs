@@ -1,8 +1,6 @@
 //! What `cotangent check` says besides right and wrong: about functions that race themselves, derivatives that are zero,
 //! code that is not there, and records of any size.
 
-mod trust;
-
 use std::process::{Command, Output};
 
 fn check(program: &str, words: &[&str]) -> Output {

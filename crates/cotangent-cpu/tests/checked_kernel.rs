@@ -49,7 +49,9 @@ fn what_a_kernel_tells_the_checker_is_found() {
         return run();
     }
     let itself = std::env::current_exe().expect("the path of the test");
-    let child = Command::new(itself).arg("--nocapture").env(CHILD, "").output().expect("the test starts again");
+    let mut child = Command::new(itself);
+    child.args(["--exact", "checked_kernel::what_a_kernel_tells_the_checker_is_found", "--nocapture"]).env(CHILD, "");
+    let child = child.output().expect("the test starts again");
     let text = String::from_utf8_lossy(&child.stderr).into_owned();
     assert_eq!(child.status.code(), Some(FINDINGS_EXIT_CODE), "{text}");
     assert!(text.starts_with("error[X0101]: write of device memory out of bounds\n  --> k.cu:5"), "{text}");

@@ -37,7 +37,11 @@ fn an_error_comes_with_the_call_that_waits_and_stays() {
         return fail();
     }
     let itself = std::env::current_exe().expect("the path of the test");
-    let child = Command::new(itself).arg("--nocapture").env(CHILD, "").output().expect("the test starts again");
+    let mut child = Command::new(itself);
+    child
+        .args(["--exact", "late_failure::an_error_comes_with_the_call_that_waits_and_stays", "--nocapture"])
+        .env(CHILD, "");
+    let child = child.output().expect("the test starts again");
     let text = String::from_utf8_lossy(&child.stderr).into_owned();
     let expected = "error[X0107]: misaligned access\n  k.cu:3: ld.global.v4.f32 (thread (0,0,0))\n  \
                     in block (0,0,0) of the launch of `misaligned`\n";

@@ -1,4 +1,4 @@
-//! Structures of CUDA 13's runtime API, with CUDA's names for their fields. The test `tests/layout.rs` compares every size and
+//! Structures of CUDA 13's runtime API, with CUDA's names for their fields. The test `tests/interface.rs` compares every size and
 //! offset with NVIDIA's headers.
 
 use std::ffi::{c_char, c_void};

@@ -1,8 +1,6 @@
 //! The library has the interface of NVIDIA's: its structures have the layout of CUDA 13's headers, and every function that
 //! NVIDIA's library exports is there, under the same name. Besides there is only what tells of the host's accesses.
 
-mod toolkit;
-
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -10,8 +8,8 @@ use std::process::Command;
 
 use object::{Object, ObjectSymbol};
 
+use crate::toolkit::{library, toolkit};
 use cotangent_cudart::types;
-use toolkit::{library, toolkit};
 
 #[test]
 fn structures_have_the_layout_of_the_headers() {

@@ -1,13 +1,11 @@
 //! Programs that nvcc compiles and links run with this library.
 
-mod toolkit;
-
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::toolkit::{library, nvcc, toolkit};
 use tempfile::TempDir;
-use toolkit::{library, nvcc, toolkit};
 
 const FOR_PTX: &str = "arch=compute_75,code=compute_75";
 

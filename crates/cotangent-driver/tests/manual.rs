@@ -1,4 +1,4 @@
-//! The manual's pages of compiler flags and of functions are those that the tables print. `cargo xtask docs` writes them.
+//! The manual's pages of compiler flags, functions and calls of the runtime are those that the tables print. `cargo xtask docs` writes them.
 
 use std::path::Path;
 
@@ -10,6 +10,11 @@ fn the_page_of_flags_is_current() {
 #[test]
 fn the_page_of_functions_is_current() {
     is_current("docs/functions.md", &cotangent::rules::page_of_functions());
+}
+
+#[test]
+fn the_page_of_the_runtime_is_current() {
+    is_current("docs/runtime.md", &cotangent::rules::page_of_runtime());
 }
 
 fn is_current(path: &str, page: &str) {

@@ -1,10 +1,8 @@
 //! Random programs against a `Vec` of bytes: whatever is pushed in whatever pieces comes back, over marks, rewinds,
 //! re-readings, the ends of slabs and the way to the disk and back.
 
-mod model_support;
-
+use crate::model_support::{operations, run};
 use cotangent_tape::{Io, Options};
-use model_support::{operations, run};
 use proptest::prelude::*;
 
 const SLAB: usize = 64 << 10;

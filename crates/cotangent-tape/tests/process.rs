@@ -13,7 +13,7 @@ const FOLDER: &str = "COTANGENT_TAPE_TEST_FOLDER";
 /// Another process of this file, in a role of `the_other_process`.
 fn other(role: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a running test has a file"));
-    command.args(["--exact", "the_other_process", "--nocapture"]).env(ROLE, role).env(FOLDER, folder);
+    command.args(["--exact", "process::the_other_process", "--nocapture"]).env(ROLE, role).env(FOLDER, folder);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

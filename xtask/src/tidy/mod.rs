@@ -4,7 +4,9 @@
 mod circles;
 mod complaint;
 mod edges;
+mod fixtures;
 mod graph;
+mod listed;
 mod needs;
 mod paths;
 mod rooms;
@@ -42,6 +44,8 @@ fn check(files: &[SourceFile]) -> Vec<Complaint> {
     complaints.extend(sizes::stale_exceptions(files));
     complaints.extend(edges::check_page(files));
     complaints.extend(circles::check(files));
+    complaints.extend(fixtures::check(files));
+    complaints.extend(listed::check(files));
     complaints.extend(needs::check(files));
     complaints.extend(rooms::check(files));
     complaints.sort();

@@ -14,6 +14,7 @@ use cotangent::ir::{
     Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Name, Place, Provided,
     Space, StmtKind, Type,
 };
+use cotangent::rules::frees;
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::CpuProgram;
@@ -431,13 +432,13 @@ fn call(module: &Module, space: &str, dialect: Dialect) -> String {
     };
     let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
     if entry.space == Space::Host {
-        let mut frees = false;
+        let mut is_freeing = false;
         walk::each_stmt(&entry.body, &mut |stmt| {
             if let StmtKind::Runtime { call, .. } = &stmt.kind {
-                frees |= call.starts_with("cotangent::free") || call.starts_with("cudaFree");
+                is_freeing |= frees(call);
             }
         });
-        let how = if frees { "host_without_leaks" } else { "host" };
+        let how = if is_freeing { "host_without_leaks" } else { "host" };
         return format!("return {how}({space}::{}, launch, buffers);", entry.name);
     }
     // Adjoints lie after the values in dynamic shared memory.

@@ -8,6 +8,8 @@
 #[path = "../../src/selftest/fixture.rs"]
 mod directives;
 mod expectations;
+#[path = "../fixtures/listing.rs"]
+mod listing;
 #[path = "../fixtures/snapshot.rs"]
 mod snapshot;
 #[path = "../../src/selftest/spelling.rs"]
@@ -44,29 +46,22 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/grad");
     let (derivatives, sources): (Vec<PathBuf>, Vec<PathBuf>) =
-        files(&root).into_iter().partition(|path| is_derivative(path));
+        listing::by_feature(&root).into_iter().partition(|path| is_derivative(path));
     let mut trials: Vec<Trial> = Vec::new();
     trials.push(Trial::test("every_derivative_is_claimed", move || every_derivative_is_claimed(&derivatives)));
     trials.push(Trial::test("a_gradient_without_its_atomics_fails", a_gradient_without_its_atomics_fails));
     trials.push(Trial::test("a_misspelt_directive_is_an_error", a_misspelt_directive_is_an_error));
-    let time_loop = root.join("host_time_loop.cu");
+    let all = sources.clone();
+    trials.push(Trial::test("no_two_fixtures_have_one_name", move || listing::no_two_have_one_name(&all)));
+    let time_loop = root.join("host/host_time_loop.cu");
     trials.push(Trial::test("copies_of_a_time_loop_in_the_hosts_memory", move || copies_on_the_host(&time_loop)));
     for path in sources {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        trials.push(Trial::test(name, move || check(&path)));
+        trials.push(Trial::test(listing::name(&path), move || check(&path)));
     }
-    for path in files(&root.join("refused")) {
-        let name = format!("refused::{}", path.file_stem().unwrap_or_default().to_string_lossy());
-        trials.push(Trial::test(name, move || check_refused(&path)));
+    for path in listing::files(&root.join(listing::REFUSED)) {
+        trials.push(Trial::test(format!("refused::{}", listing::name(&path)), move || check_refused(&path)));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|kind| kind == "cu")).collect();
-    paths.sort();
-    paths
 }
 
 fn is_derivative(path: &Path) -> bool {

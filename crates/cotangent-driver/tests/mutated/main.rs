@@ -82,22 +82,24 @@ fn check(kind: &str, count: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The fixtures that are accepted, in order of their names; damaged programs may also come from those that are refused.
+/// The fixtures that are accepted, by folder and name; damaged programs may also come from those that are refused.
 /// None includes the standard library, which would be all that such a case is about.
 fn fixtures(kind: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    let mut found = sources(&folder);
-    if kind == "programs" {
-        found.extend(sources(&folder.join("refused")));
-    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/print");
+    let mut found: Vec<PathBuf> = entries(&folder).iter().flat_map(|feature| sources(feature)).collect();
+    found.retain(|path| kind == "programs" || !path.parent().is_some_and(|folder| folder.ends_with("refused")));
     found.retain(|path| !path.to_string_lossy().ends_with(".printed.cu"));
     found.retain(|path| fs::read_to_string(path).is_ok_and(|text| !text.contains("#include")));
     found
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "cu")).collect();
+    entries(folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "cu")).collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }

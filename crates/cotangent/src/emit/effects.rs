@@ -11,9 +11,9 @@ use super::types::type_name;
 use crate::ir::same::same_place;
 use crate::ir::{
     AtomicOp, BarrierKind, CollectiveOp, Expr, ExprKind, FunctionId, Launch, OpaqueArg, Place, PlaceKind,
-    Scope as AtomicScope, StmtKind,
+    Scope as AtomicScope, StmtKind, Type,
 };
-use crate::rules::{ADD_ANYWHERE, CHECK_BLOCK, returns_pointer_to, returns_value_of};
+use crate::rules::{ADD_ANYWHERE, CHECK_BLOCK, Returns, runtime_returns};
 
 /// A call that a statement makes, and where its result goes.
 pub(super) struct Effect<'a> {
@@ -57,10 +57,10 @@ pub(super) fn effect<'a>(scope: &Scope<'_>, stmt: &'a StmtKind) -> Option<Effect
 /// The template argument of a runtime function that says what it returns.
 fn asked_for(scope: &Scope<'_>, call: &str, into: Option<&Place>) -> String {
     let ty = into.map(|into| &into.ty);
-    let asked = match ty {
-        Some(ty) if returns_pointer_to(call) => ty.pointee(),
-        Some(ty) if returns_value_of(call) => Some(ty),
-        Some(_) | None => None,
+    let asked = match runtime_returns(call) {
+        Some(Returns::PointerToAsked) => ty.and_then(Type::pointee),
+        Some(Returns::Asked) => ty,
+        Some(Returns::Declared) | None => None,
     };
     asked.map_or(String::new(), |ty| format!("<{}>", type_name(scope, ty)))
 }

@@ -12,10 +12,10 @@ use super::literals;
 use super::operators::{Conversion, Operand, Operation, binary, branches, joined, unary};
 use super::place::{address_of, place};
 use super::precedence::{Code, Precedence};
-use super::runtime;
 use super::scope::Scope;
 use super::types::type_name;
 use crate::ir::{Axis, Builtin, Expr, ExprKind, Name, Type, UnaryOp};
+use crate::rules::{Enumeration, runtime_enumeration};
 
 /// The expression as code of exactly its type. One of reference type is the place that it refers to.
 pub(super) fn exact(scope: &Scope<'_>, expr: &Expr) -> Code {
@@ -103,7 +103,7 @@ pub(super) fn arguments(scope: &Scope<'_>, args: &[Expr]) -> Vec<String> {
 pub(super) fn runtime_arguments(scope: &Scope<'_>, call: &str, args: &[Expr]) -> Vec<String> {
     let argument = |(position, arg): (usize, &Expr)| {
         let number = arg.as_cast().filter(|_| matches!(arg.ty, Type::Opaque(_))).unwrap_or(arg);
-        match runtime::enumeration(call, position) {
+        match runtime_enumeration(call, position) {
             Some(enumeration) if number.ty.is_integral() => enumerator(scope, enumeration, number),
             Some(_) | None => converted(scope, arg).text,
         }
@@ -111,7 +111,7 @@ pub(super) fn runtime_arguments(scope: &Scope<'_>, call: &str, args: &[Expr]) ->
     args.iter().enumerate().map(argument).collect()
 }
 
-fn enumerator(scope: &Scope<'_>, enumeration: &runtime::Enumeration, arg: &Expr) -> String {
+fn enumerator(scope: &Scope<'_>, enumeration: &Enumeration, arg: &Expr) -> String {
     if let ExprKind::Int(value) = arg.kind
         && let Some((_, name)) = enumeration.enumerators.iter().find(|(number, _)| i128::from(*number) == value)
     {

@@ -24,7 +24,6 @@ mod operators;
 mod place;
 mod precedence;
 mod record;
-mod runtime;
 mod scope;
 mod stmt;
 mod types;

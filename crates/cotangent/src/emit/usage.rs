@@ -6,6 +6,7 @@ use crate::index::IdVec;
 use crate::ir::{
     BarrierKind, Builtin, Expr, ExprKind, FloatKind, Function, FunctionId, Module, Scope, Stmt, StmtKind, Type, walk,
 };
+use crate::rules::runtime_header;
 
 /// What one function, and all that it calls, does.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -74,12 +75,7 @@ pub(super) fn headers(module: &Module) -> BTreeSet<&'static str> {
                 found.insert("<cotangent/runtime.hpp>");
             }
             if let StmtKind::Runtime { call, .. } = &stmt.kind {
-                if call.starts_with("cotangent::") {
-                    found.insert("<cotangent/runtime.hpp>");
-                }
-                if ["malloc", "free"].contains(&&**call) {
-                    found.insert("<cstdlib>");
-                }
+                found.extend(runtime_header(call));
             }
         });
     }

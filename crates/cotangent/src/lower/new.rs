@@ -36,14 +36,19 @@ impl<'a> Body<'_, 'a> {
             None => Vec::new(),
         };
         let mut bytes = Expr::new(ExprKind::SizeOf(element), Type::SIZE).at(node.span);
-        let kind = if count.is_some() { "array" } else { "value" };
+        let is_array = count.is_some();
         if let Some(mut count) = count {
             self.protect(before, [&mut count]);
             bytes = Expr::binary(BinaryOp::Multiply, convert(count, Type::SIZE), bytes);
         }
         // A list says nothing of the elements after it: they are zero.
         let is_zero = init.is_some() && (node.data.is_array || values.is_empty());
-        let call = format!("cotangent::{kind}_{}", if is_zero { "zeros" } else { "memory" });
+        let call = match (is_array, is_zero) {
+            (true, true) => "cotangent::array_zeros",
+            (true, false) => "cotangent::array_memory",
+            (false, true) => "cotangent::value_zeros",
+            (false, false) => "cotangent::value_memory",
+        };
         let memory = Memory { call: call.into(), bytes, values };
         Ok(PreparedCall { action: Action::Memory(memory), result })
     }

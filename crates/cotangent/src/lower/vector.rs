@@ -168,7 +168,7 @@ impl<'a> Body<'_, 'a> {
             None => None,
         };
         self.protect(before, [&mut count]);
-        let vector = self.new_vector(node, ty, count, "zeros", Vec::new());
+        let vector = self.new_vector(node, ty, count, "cotangent::vector_zeros", Vec::new());
         if let Some(mut fill) = fill {
             if !is_settled(&fill) {
                 fill = self.keep(fill);
@@ -189,20 +189,20 @@ impl<'a> Body<'_, 'a> {
         let values = self.values(&given)?;
         let count = Expr::int(i64::try_from(values.len()).unwrap_or(i64::MAX));
         let values = values.into_iter().map(|value| convert(value, ty.clone())).collect();
-        let vector = self.new_vector(node, ty, count, "memory", values);
+        let vector = self.new_vector(node, ty, count, "cotangent::vector_memory", values);
         self.own(node, vector);
         Ok(())
     }
 
     /// A vector with the values of other memory.
     fn copied_vector(&mut self, node: &'a Node, ty: Type, from: Expr, count: Expr) {
-        let vector = self.new_vector(node, ty.clone(), count, "memory", Vec::new());
+        let vector = self.new_vector(node, ty.clone(), count, "cotangent::vector_memory", Vec::new());
         self.fill(&vector, node, |index| convert(Expr::load(element(from, index)), ty));
         self.own(node, vector);
     }
 
     /// The variables of a new vector, and its memory.
-    fn new_vector(&mut self, node: &'a Node, ty: Type, count: Expr, kind: &str, values: Vec<Expr>) -> Vector {
+    fn new_vector(&mut self, node: &'a Node, ty: Type, count: Expr, memory: &str, values: Vec<Expr>) -> Vector {
         let name = node.name();
         let size = self.new_local(&format!("{name}_size"), Type::SIZE, Storage::Private, node.span);
         let data = self.new_local(name, Type::pointer(ty.clone()), Storage::Private, node.span);
@@ -211,7 +211,7 @@ impl<'a> Body<'_, 'a> {
         self.emit(StmtKind::Declare { local: data, init: None });
         let width = Expr::new(ExprKind::SizeOf(ty), Type::SIZE);
         let bytes = Expr::binary(BinaryOp::Multiply, Expr::load(vector.size.clone()), width).at(node.span);
-        let memory = Memory { call: format!("cotangent::vector_{kind}").into(), bytes, values };
+        let memory = Memory { call: memory.into(), bytes, values };
         self.make_memory(memory, Some(vector.data.clone()));
         vector
     }

@@ -19,8 +19,12 @@ pub use math::{
 /// The manual's page of functions, in Markdown.
 pub use math::page as page_of_functions;
 pub use runtime::{
-    Arg, CHECK_BLOCK, Call, Move, RuntimeClass, SNAPSHOT, Source, TAPE, is_runtime, returns_pointer_to,
-    returns_value_of, runtime_class, runtime_functions,
+    Arg, CHECK_BLOCK, COPY_KIND, Call, Enumeration, LAST_ERROR, Move, Returns, RuntimeClass, SET_EVENT, SNAPSHOT,
+    STREAM_WAITS, Source, Symbol, TAPE, WAIT_FOR_DEVICE, WAIT_FOR_STREAM, frees, is_runtime, runtime_class,
+    runtime_enumeration, runtime_header, runtime_returns,
 };
-pub use unsupported::{Unsupported, unsupported, unsupported_runtime_functions};
+
+/// The manual's page of the runtime, in Markdown.
+pub use runtime::page as page_of_runtime;
+pub use unsupported::{Unsupported, unsupported};
 pub use warp::{broadcast_adjoint, shuffle_adjoint, sum_adjoint};

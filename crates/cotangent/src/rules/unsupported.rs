@@ -1,5 +1,5 @@
 //! Functions of CUDA and of its libraries that are declared but have no rule here: what each is, and what to do instead.
-//! A function of the runtime is in this table or in that of `runtime.rs`; what neither names is looked up by how its
+//! A function of the runtime is in this table or in that of `runtime/table.rs`; what neither names is looked up by how its
 //! name begins.
 
 /// A function that is refused.
@@ -18,8 +18,8 @@ pub fn unsupported(name: &str) -> Option<Unsupported> {
     exact.map(|(_, instead)| Unsupported { what: OF_RUNTIME, instead }).or_else(by_beginning)
 }
 
-/// All names of the table, for tests.
-pub fn unsupported_runtime_functions() -> impl Iterator<Item = &'static str> {
+/// All names of the table, for tests and the manual.
+pub(super) fn unsupported_runtime_functions() -> impl Iterator<Item = &'static str> {
     UNSUPPORTED_RUNTIME.iter().map(|(name, _)| *name)
 }
 
@@ -81,11 +81,11 @@ const UNSUPPORTED_RUNTIME: &[(&str, &str)] = &[
 ];
 
 /// Functions whose names begin alike.
-struct Family {
-    beginning: &'static str,
+pub(super) struct Family {
+    pub(super) beginning: &'static str,
     /// Whether a capital letter must follow: `cuInit` is the driver's, `cube` may be anybody's.
     then_capital: bool,
-    is: Unsupported,
+    pub(super) is: Unsupported,
 }
 
 impl Family {
@@ -107,7 +107,7 @@ const fn namespace(beginning: &'static str, what: &'static str, instead: &'stati
 const SPLIT: &str = "differentiate the parts before and after the call by themselves, and call the derivative of this step between them";
 
 /// By the beginning of the name; the first that fits is taken.
-const FAMILIES: &[Family] = &[
+pub(super) const FAMILIES: &[Family] = &[
     family(
         "cudaGraph",
         "a function of CUDA's graphs, which are not read",
@@ -181,45 +181,7 @@ const FAMILIES: &[Family] = &[
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-    use crate::rules::{is_runtime, runtime_functions};
-
-    const DECLARATIONS: &str = include_str!("../../../../include/parse/cotangent/runtime_api.h");
-
-    /// The names in front of argument lists, of which only CUDA's are declarations.
-    fn declared() -> BTreeSet<&'static str> {
-        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let pieces =
-            DECLARATIONS.split('(').map(|piece| piece.rsplit(|letter| !is_letter(letter)).next().unwrap_or(""));
-        pieces.filter(|name| name.starts_with("cuda") || name.starts_with("__cuda")).collect()
-    }
-
-    #[test]
-    fn every_declared_function_of_the_runtime_is_in_one_table() {
-        assert!(declared().len() > 80, "{:?}", declared());
-        for name in declared() {
-            let is_refused = unsupported_runtime_functions().any(|known| known == name);
-            let how = match (is_runtime(name), is_refused) {
-                (true, true) => "in both tables",
-                (false, false) => "in neither table",
-                (true, false) | (false, true) => continue,
-            };
-            panic!(
-                "`{name}` of include/parse/cotangent/runtime_api.h is {how} (rules/runtime.rs, rules/unsupported.rs)"
-            );
-        }
-    }
-
-    #[test]
-    fn every_function_of_the_tables_is_declared() {
-        let declared = declared();
-        let known = runtime_functions().filter(|name| name.starts_with("cuda")).chain(unsupported_runtime_functions());
-        for name in known {
-            assert!(declared.contains(name), "`{name}` is in a table and not declared");
-        }
-    }
 
     #[test]
     fn libraries_are_told_by_their_names() {

@@ -1,7 +1,7 @@
 //! Calls of the CUDA runtime and of Cotangent's own that derivatives of host functions make, and their arguments.
 
 use crate::ir::{Expr, ExprKind, Place, PointerType, Stmt, StmtKind, Type};
-use crate::rules::{Arg, Call};
+use crate::rules::{Arg, Call, WAIT_FOR_STREAM};
 
 pub(super) fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
     Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
@@ -9,7 +9,7 @@ pub(super) fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
 
 /// The host waits for a stream.
 pub(super) fn wait_for(stream: Option<Expr>) -> Stmt {
-    call_of("cudaStreamSynchronize", vec![stream.unwrap_or_else(null_stream)])
+    call_of(WAIT_FOR_STREAM, vec![stream.unwrap_or_else(null_stream)])
 }
 
 pub(super) fn null_stream() -> Expr {

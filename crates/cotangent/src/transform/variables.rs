@@ -18,7 +18,7 @@ use crate::ir::{
     BinaryOp, Expr, ExprKind, Function, FunctionId, Global, GlobalId, Local, LocalId, Module, Name, Place, PlaceKind,
     RuleKind, Space, StmtKind, Storage, Type, order,
 };
-use crate::rules::{RuntimeClass, runtime_class};
+use crate::rules::{COPY_KIND, RuntimeClass, Symbol, runtime_class};
 
 /// A module whose named variables are parameters.
 pub struct Lifted {
@@ -194,7 +194,8 @@ impl Lifted {
 fn kept_on_host(module: &Module, function: &Function, own: &BTreeMap<LocalId, GlobalId>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     walk::each_stmt(&function.body, &mut |stmt| {
-        if matches!(&stmt.kind, StmtKind::Runtime { call, .. } if runtime_class(call) == Some(RuntimeClass::Symbol)) {
+        if matches!(&stmt.kind, StmtKind::Runtime { call, .. } if matches!(runtime_class(call), Some(RuntimeClass::Symbol(_))))
+        {
             return;
         }
         for (local, variable) in own {
@@ -404,39 +405,47 @@ fn to_variable(module: &Module, own: &BTreeMap<LocalId, GlobalId>, expr: &mut Ex
 }
 
 /// A copy to or from a variable outside functions, with the arguments that it leaves out.
-pub(super) struct SymbolCopy<'a> {
-    pub(super) to: &'a Expr,
-    pub(super) from: &'a Expr,
-    pub(super) bytes: &'a Expr,
-    offset: Expr,
-    pub(super) kind: Expr,
-    pub(super) stream: Option<&'a Expr>,
-    is_from: bool,
+pub(super) struct SymbolCopy {
+    symbol: Symbol,
+    /// All but the stream.
+    pub(super) args: Vec<Expr>,
+    /// Where the stream is, if one is given.
+    pub(super) stream: Option<usize>,
 }
 
-impl<'a> SymbolCopy<'a> {
-    /// The copy, if there are its first three arguments.
-    pub(super) fn new(call: &str, args: &'a [Expr]) -> Option<SymbolCopy<'a>> {
-        let [to, from, bytes, rest @ ..] = args else { return None };
-        let is_from = call.contains("FromSymbol");
-        let left_out = Expr::cast(Expr::int(if is_from { 2 } else { 1 }), Type::Opaque("cudaMemcpyKind".into()));
-        Some(SymbolCopy {
-            to: to.uncast_pointer(),
-            from: from.uncast_pointer(),
-            bytes,
-            offset: rest.first().cloned().unwrap_or_else(|| Expr::int(0)),
-            kind: rest.get(1).cloned().unwrap_or(left_out),
-            stream: rest.get(2),
-            is_from,
-        })
+impl SymbolCopy {
+    /// The copy, if there are the arguments that cannot be left out.
+    pub(super) fn new(symbol: Symbol, args: &[Expr]) -> Option<SymbolCopy> {
+        let mut args = args.to_vec();
+        if args.len() < symbol.offset {
+            return None;
+        }
+        let kind = Expr::cast(Expr::int(symbol.usual_kind), Type::Opaque(COPY_KIND.name.into()));
+        let left_out = args.len()..=symbol.source.kind;
+        args.extend(left_out.map(|position| if position == symbol.offset { Expr::int(0) } else { kind.clone() }));
+        let stream = (args.len() > symbol.stream).then_some(symbol.stream);
+        Some(SymbolCopy { symbol, args, stream })
+    }
+
+    pub(super) fn to(&self) -> &Expr {
+        self.args[self.symbol.to].uncast_pointer()
+    }
+
+    pub(super) fn from(&self) -> &Expr {
+        self.args[self.symbol.source.from].uncast_pointer()
+    }
+
+    pub(super) fn kind(&self) -> &Expr {
+        &self.args[self.symbol.source.kind]
     }
 
     /// The derivatives of the two ends, that of the variable at the copy's offset.
     pub(super) fn at_offset(&self, to: Expr, from: Option<Expr>) -> (Expr, Option<Expr>) {
         let (to, from) = (plain(to), from.map(plain));
-        match self.is_from {
-            true => (to, from.map(|from| moved(from, &self.offset))),
-            false => (moved(to, &self.offset), from),
+        let offset = &self.args[self.symbol.offset];
+        match self.symbol.is_from {
+            true => (to, from.map(|from| moved(from, offset))),
+            false => (moved(to, offset), from),
         }
     }
 }

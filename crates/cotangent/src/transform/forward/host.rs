@@ -1,11 +1,11 @@
 //! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
 
 use super::super::launch::{is_waited_for, shared_bytes};
-use super::super::runtime_calls::{call_like, call_of, pointer_of};
+use super::super::runtime_calls::{call_like, call_of, const_void, pointer_of};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
 use crate::ir::{Block, Expr, Launch, Place, Stmt, StmtKind, Type};
-use crate::rules::{RuntimeClass, runtime_class};
+use crate::rules::{RuntimeClass, Symbol, WAIT_FOR_DEVICE, runtime_class};
 
 impl Pushforward<'_, '_> {
     pub(super) fn launch(&mut self, launch: &Launch, stmt: &Stmt, out: &mut Block) {
@@ -31,7 +31,7 @@ impl Pushforward<'_, '_> {
     pub(super) fn runtime(&mut self, call: &str, args: &[Expr], into: Option<&Place>, stmt: &Stmt, out: &mut Block) {
         let Some(class) = runtime_class(call) else { return out.push(stmt.clone()) };
         let same = |args: Vec<Expr>| Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None }).at(stmt.span);
-        let mut clearing_is_waited_for = false;
+        let mut waits = false;
         let tangent = match (class, args) {
             (RuntimeClass::Memory { zeros, .. }, _) => {
                 // What is freed with a tangent is allocated with one.
@@ -51,7 +51,6 @@ impl Pushforward<'_, '_> {
             (RuntimeClass::Move(moved), _) => {
                 let source =
                     moved.from.and_then(|source| Some((source, args.get(source.from)?, args.get(source.kind)?)));
-                clearing_is_waited_for = source.is_some_and(|(_, _, kind)| is_waited_for(moved.stream, kind));
                 let to = args.get(moved.to).and_then(|to| self.tangent_of_memory(&pointer_of(to)));
                 let from = source.and_then(|(source, from, _)| Some((source, self.tangent_of_memory(from)?)));
                 match (to, from) {
@@ -61,13 +60,15 @@ impl Pushforward<'_, '_> {
                         Some(same(args))
                     }
                     (Some(to), None) => {
+                        // Streams that do not wait for the default one would else find the tangents of before.
+                        waits = source.is_some_and(|(_, _, kind)| is_waited_for(moved.stream, kind));
                         let to = without_void(to);
                         Some(call_like(moved.clear, moved.clear.name, [Some(&to), None], args, moved.stream))
                     }
                     (None, _) => None,
                 }
             }
-            (RuntimeClass::Symbol, _) => self.copied_symbol(call, args, stmt),
+            (RuntimeClass::Symbol(symbol), _) => self.copied_symbol(symbol, call, args, stmt),
             (RuntimeClass::Own, _) => {
                 if args.iter().any(|arg| self.activity.points_to_active(self.ctx.primal, arg.uncast_pointer())) {
                     let message = format!("`{call}` is called for active values, and is a part of derivatives itself");
@@ -89,22 +90,18 @@ impl Pushforward<'_, '_> {
                 _,
             ) => None,
         };
-        let is_clearing = |tangent: &Stmt| matches!(&tangent.kind, StmtKind::Runtime { call, .. } if call.starts_with("cotangent::clear"));
-        let waits = clearing_is_waited_for && tangent.as_ref().is_some_and(is_clearing);
         out.push(stmt.clone());
         out.extend(tangent);
         if waits {
-            // Streams that do not wait for the default one would else find the tangents of before.
-            let kind = StmtKind::Runtime { call: "cudaDeviceSynchronize".into(), args: Vec::new(), into: None };
-            out.push(Stmt::new(kind));
+            out.push(call_of(WAIT_FOR_DEVICE, Vec::new()));
         }
     }
 
     /// The tangent of a copy to or from a variable outside functions: if that is named, it has tangents as arrays have.
-    fn copied_symbol(&mut self, call: &str, args: &[Expr], stmt: &Stmt) -> Option<Stmt> {
-        let copy = SymbolCopy::new(call, args)?;
-        let from = self.tangent_of_memory(copy.from);
-        let Some(to) = self.tangent_of_memory(copy.to) else {
+    fn copied_symbol(&mut self, symbol: Symbol, call: &str, args: &[Expr], stmt: &Stmt) -> Option<Stmt> {
+        let copy = SymbolCopy::new(symbol, args)?;
+        let from = self.tangent_of_memory(copy.from());
+        let Some(to) = self.tangent_of_memory(copy.to()) else {
             if from.is_some() {
                 let help = "name what it goes to too";
                 self.refuse(stmt.span, format!("`{call}` moves active values to what is not named"), help);
@@ -112,19 +109,12 @@ impl Pushforward<'_, '_> {
             return None;
         };
         let (to, Some(from)) = copy.at_offset(to.clone(), from) else {
-            let (to, _) = copy.at_offset(to, None);
-            let args = [without_void(to), copy.bytes.clone()].into_iter().chain(copy.stream.cloned());
-            return Some(call_of("cotangent::clear", args.collect()));
+            let to = without_void(copy.at_offset(to, None).0);
+            return Some(call_like(symbol.clear, symbol.clear.name, [Some(&to), None], &copy.args, copy.stream));
         };
-        let mut source = Type::pointer(Type::Void);
-        if let Type::Pointer(pointer) = &mut source {
-            pointer.is_const = true;
-        }
-        let to = Expr::cast(to, Type::pointer(Type::Void));
-        let args = [to, Expr::cast(from, source), copy.bytes.clone(), copy.kind.clone()];
-        let args = args.into_iter().chain(copy.stream.cloned()).collect();
-        let call = if copy.stream.is_some() { "cudaMemcpyAsync" } else { "cudaMemcpy" };
-        Some(Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None }).at(stmt.span))
+        let (to, from) = (Expr::cast(to, Type::pointer(Type::Void)), Expr::cast(from, const_void()));
+        let name = if copy.stream.is_some() { symbol.copy_async } else { symbol.copy.name };
+        Some(call_like(symbol.copy, name, [Some(&to), Some(&from)], &copy.args, copy.stream).at(stmt.span))
     }
 
     /// A pointer to the tangents of what a `void*` points to, if that is active.

@@ -8,7 +8,7 @@ use super::super::locals::NewLocals;
 use super::jumps::{Kind as Jump, has_jump};
 use crate::ir::walk::{self, PartMut};
 use crate::ir::{Block, Expr, ExprKind, Function, LoopTest, Module, Name, Place, Space, Stmt, StmtKind, Type};
-use crate::rules::{RuntimeClass, runtime_class};
+use crate::rules::{LAST_ERROR, RuntimeClass, runtime_class};
 use crate::source::Span;
 
 /// Rewrites the allocations of a host function.
@@ -74,11 +74,8 @@ fn runtime(call: Name, args: Vec<Expr>, into: Option<Place>, span: Span) -> Bloc
         let bytes = Expr::cast(bytes.clone(), Type::SIZE);
         let memory = StmtKind::Runtime { call: maker.into(), args: vec![bytes], into: Some(pointer) };
         // It went well, or we would not get there.
-        let error = into.map(|error| StmtKind::Runtime {
-            call: "cudaPeekAtLastError".into(),
-            args: Vec::new(),
-            into: Some(error),
-        });
+        let error =
+            into.map(|error| StmtKind::Runtime { call: LAST_ERROR.into(), args: Vec::new(), into: Some(error) });
         return [memory].into_iter().chain(error).map(|kind| Stmt::new(kind).at(span)).collect();
     }
     vec![Stmt::new(StmtKind::Runtime { call, args, into }).at(span)]

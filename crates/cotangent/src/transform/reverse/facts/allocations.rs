@@ -16,9 +16,6 @@ use crate::rules::{RuntimeClass, runtime_class};
 use crate::transform::Fact;
 use crate::transform::locals::without_spans;
 
-/// What ends a stream.
-pub(in crate::transform::reverse) const STREAM_END: &str = "cudaStreamDestroy";
-
 /// Whether every way through a block frees what is meant.
 pub(in crate::transform::reverse) fn always_frees(block: &Block, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
     block.iter().any(|stmt| match &stmt.kind {
@@ -136,21 +133,21 @@ impl Facts<'_> {
     }
 
     pub(in crate::transform::reverse) fn is_destroyed(&self, handle: &Place) -> bool {
-        self.has_call(RuntimeClass::Destroy, &|arg| arg.as_load().is_some_and(|place| place.kind == handle.kind))
+        let ends = |class: RuntimeClass| class == RuntimeClass::Destroy;
+        self.has_call(&ends, &|arg| arg.as_load().is_some_and(|place| place.kind == handle.kind))
     }
 
     pub(in crate::transform::reverse) fn is_created(&self, handle: &Place) -> bool {
         let makes = |arg: &Expr| arg.as_address().is_some_and(|place| place.kind == handle.kind);
-        self.has_call(RuntimeClass::Create { destroy: STREAM_END }, &makes)
-            || self.has_call(RuntimeClass::Create { destroy: "cudaEventDestroy" }, &makes)
+        self.has_call(&|class| matches!(class, RuntimeClass::Create { .. }), &makes)
     }
 
     /// Whether some call of a class has a first argument of that kind.
-    fn has_call(&self, class: RuntimeClass, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
+    fn has_call(&self, is_of_class: &dyn Fn(RuntimeClass) -> bool, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
         let mut found = false;
         walk::each_stmt(&self.primal.body, &mut |stmt| {
             if let StmtKind::Runtime { call, args, .. } = &stmt.kind {
-                found |= runtime_class(call) == Some(class) && args.first().is_some_and(is_meant);
+                found |= runtime_class(call).is_some_and(is_of_class) && args.first().is_some_and(is_meant);
             }
         });
         found

@@ -13,7 +13,7 @@ use super::Facts;
 use crate::analysis::{Object, reads_through};
 use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind};
-use crate::rules::{RuntimeClass, runtime_class};
+use crate::rules::{RuntimeClass, WAIT_FOR_DEVICE, runtime_class};
 use crate::transform::launch::{self};
 use crate::transform::locals::without_spans;
 use crate::transform::runtime_calls::{call_of, wait_for};
@@ -108,7 +108,7 @@ impl Facts<'_> {
 
     /// Where the host waited for a copy, what came after it, in whichever stream, now comes first, and must be done.
     pub(in crate::transform::reverse) fn wait_of_copy(&self, stream: Option<usize>, kind: &Expr) -> Option<Stmt> {
-        launch::is_waited_for(stream, kind).then(|| call_of("cudaDeviceSynchronize", Vec::new()))
+        launch::is_waited_for(stream, kind).then(|| call_of(WAIT_FOR_DEVICE, Vec::new()))
     }
 
     /// The same for a copy that has no adjoint. Without other streams than the default one all is in order anyhow.
@@ -149,7 +149,7 @@ impl Facts<'_> {
     /// by an event comes last.
     pub(in crate::transform::reverse) fn last_waits(&self) -> Block {
         let Some(found) = self.waits_in_text() else { return Block::new() };
-        let everything = call_of("cudaDeviceSynchronize", Vec::new());
+        let everything = call_of(WAIT_FOR_DEVICE, Vec::new());
         if found.contains(&everything) {
             return found;
         }
@@ -190,8 +190,7 @@ impl Facts<'_> {
                 Stream::Variable(local) => self.primal.params.contains(&local),
                 Stream::Unknown => false,
             });
-            let (call, args) =
-                if can_be_named { (&**call, args.clone()) } else { ("cudaDeviceSynchronize", Vec::new()) };
+            let (call, args) = if can_be_named { (&**call, args.clone()) } else { (WAIT_FOR_DEVICE, Vec::new()) };
             let wait = call_of(call, args.iter().map(without_spans).collect());
             if !found.contains(&wait) {
                 found.push(wait);

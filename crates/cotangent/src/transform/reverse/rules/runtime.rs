@@ -3,12 +3,12 @@
 //! A shadow is allocated beside its memory. What is freed is freed by the reverse sweep, where it comes by the
 //! allocation. A copy becomes an addition in the other direction.
 
-use super::super::facts::allocations::{STREAM_END, always_frees, blocks};
+use super::super::facts::allocations::{always_frees, blocks};
 use super::{Pair, Rules};
 use crate::analysis::{Base, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Module, Place, Stmt, StmtKind, Type};
-use crate::rules::{Move, RuntimeClass, runtime_class};
+use crate::rules::{Move, RuntimeClass, SET_EVENT, STREAM_WAITS, Symbol, WAIT_FOR_DEVICE, runtime_class};
 use crate::source::Span;
 use crate::transform::locals::assign;
 use crate::transform::runtime_calls::{call_like, call_of, null_stream, optional, pointer_of, typed, wait_for};
@@ -69,14 +69,11 @@ impl Rules<'_> {
                 pair.forward = went_well(into);
             }
             (RuntimeClass::Move(moved), _) => out.extend(self.moved(moved, args, stmt.span)),
-            (RuntimeClass::Symbol, [..]) => out.extend(self.copied_symbol(stmt, call, args)),
-            (RuntimeClass::Create { destroy }, [target, ..]) => {
+            (RuntimeClass::Symbol(symbol), _) => out.extend(self.copied_symbol(symbol, stmt, call, args)),
+            (RuntimeClass::Create { wait, destroy }, [target, ..]) => {
                 if let Some(handle) = target.as_address().filter(|handle| self.facts.is_destroyed(handle)) {
-                    if destroy == STREAM_END {
-                        // It does not wait for what is still to be done.
-                        out.push(call_of("cudaStreamSynchronize", vec![Expr::load(handle.clone())]));
-                    }
-                    out.push(call_of(destroy, vec![Expr::load(handle.clone())]));
+                    let calls = wait.into_iter().chain([destroy]);
+                    out.extend(calls.map(|call| call_of(call, vec![Expr::load(handle.clone())])));
                 }
             }
             (RuntimeClass::Destroy, [handle, ..]) => {
@@ -86,18 +83,18 @@ impl Rules<'_> {
                 }
             }
             // What came after the wait, in whichever stream, now comes first, and must be done.
-            (RuntimeClass::Synchronize, _) => out.push(call_of("cudaDeviceSynchronize", Vec::new())),
+            (RuntimeClass::Synchronize, _) => out.push(call_of(WAIT_FOR_DEVICE, Vec::new())),
             // The other stream waits now, and this one is waited for.
             (RuntimeClass::Record, [event, rest @ ..]) => {
                 let stream = rest.first().cloned().unwrap_or_else(null_stream);
                 let flags = Expr::new(ExprKind::Int(0), Type::UINT);
-                out.push(call_of("cudaStreamWaitEvent", vec![stream, event.clone(), flags]));
+                out.push(call_of(STREAM_WAITS, vec![stream, event.clone(), flags]));
             }
             (RuntimeClass::WaitFor, [stream, event, ..]) => {
                 // Several streams may wait for one event. Each then records it, and must not hide that others did.
                 let flags = Expr::new(ExprKind::Int(0), Type::UINT);
-                out.push(call_of("cudaStreamWaitEvent", vec![stream.clone(), event.clone(), flags]));
-                out.push(call_of("cudaEventRecord", vec![event.clone(), stream.clone()]));
+                out.push(call_of(STREAM_WAITS, vec![stream.clone(), event.clone(), flags]));
+                out.push(call_of(SET_EVENT, vec![event.clone(), stream.clone()]));
             }
             (RuntimeClass::Allocate { .. }, _) => {
                 let message = "where the pointer to new memory goes is not known";
@@ -228,13 +225,13 @@ impl Rules<'_> {
     }
 
     /// The reverse of a copy to or from a variable outside functions: if that is named, it has adjoints as arrays have.
-    fn copied_symbol(&mut self, stmt: &Stmt, call: &str, args: &[Expr]) -> Block {
-        let Some(copy) = SymbolCopy::new(call, args) else { return Block::new() };
-        let stream_at = copy.stream.map(|_| 5);
-        let mut targets = self.facts.objects.targets(copy.to);
-        targets.extend(self.facts.objects.targets(copy.from));
+    fn copied_symbol(&mut self, symbol: Symbol, stmt: &Stmt, call: &str, args: &[Expr]) -> Block {
+        let Some(copy) = SymbolCopy::new(symbol, args) else { return Block::new() };
+        let Symbol { source, clear, .. } = symbol;
+        let mut targets = self.facts.objects.targets(copy.to());
+        targets.extend(self.facts.objects.targets(copy.from()));
         if !targets.iter().any(|object| self.facts.activity.is_active(object)) {
-            return self.facts.wait_of_constant_copy(stream_at, &copy.kind).into_iter().collect();
+            return self.facts.wait_of_constant_copy(copy.stream, copy.kind()).into_iter().collect();
         }
         let unnamed = targets.iter().find_map(|object| match object.base {
             Base::Global(global) => Some(&self.facts.module.globals[global].name),
@@ -246,20 +243,17 @@ impl Rules<'_> {
             self.report(refused.help(format!("name `{name}` too")));
             return Block::new();
         }
-        let Some((to, from)) = self.copied(copy.to, copy.from, stmt.span) else {
-            return self.facts.wait_of_constant_copy(stream_at, &copy.kind).into_iter().collect();
+        let Some((to, from)) = self.copied(copy.to(), copy.from(), stmt.span) else {
+            return self.facts.wait_of_constant_copy(copy.stream, copy.kind()).into_iter().collect();
         };
-        let stream = copy.stream.into_iter().cloned().collect();
         match copy.at_offset(to, from) {
             (to, Some(from)) => {
-                let rest = vec![from, to, copy.bytes.clone(), copy.kind.clone()];
-                let is_contended = self.is_contended(&targets);
-                let call = if is_contended { "cotangent::add_copied_at_once" } else { "cotangent::add_copied" };
-                vec![call_of(call, [rest, stream].concat())]
+                let name = if self.is_contended(&targets) { source.add_at_once } else { source.add.name };
+                vec![call_like(source.add, name, [Some(&to), Some(&from)], &copy.args, copy.stream)]
             }
             (to, None) => {
-                let clear = call_of("cotangent::clear", [vec![to, copy.bytes.clone()], stream].concat());
-                self.facts.wait_of_constant_copy(stream_at, &copy.kind).into_iter().chain([clear]).collect()
+                let clear = call_like(clear, clear.name, [Some(&to), None], &copy.args, copy.stream);
+                self.facts.wait_of_constant_copy(copy.stream, copy.kind()).into_iter().chain([clear]).collect()
             }
         }
     }

@@ -1,0 +1,21 @@
+//! The tests of the command, as one program: linking each by itself took most of a build.
+
+mod alone;
+mod api;
+mod cc;
+mod check_command;
+mod cmake;
+mod command;
+mod ending;
+mod examples;
+mod large;
+mod manual;
+mod nvcc;
+mod pages;
+mod printed;
+mod random;
+mod rules;
+mod selftest;
+mod tape;
+mod tour;
+mod trust;
