@@ -4,8 +4,9 @@ use super::super::launch::{is_waited_for, shared_bytes};
 use super::super::runtime_calls::{call_like, call_of, pointer_of};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
-use crate::ir::{Block, Expr, Launch, Place, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, Launch, OpaqueArg, Place, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
+use crate::source::Span;
 
 impl Pushforward<'_, '_> {
     pub(super) fn launch(&mut self, launch: &Launch, stmt: &Stmt, out: &mut Block) {
@@ -125,6 +126,19 @@ impl Pushforward<'_, '_> {
         let args = args.into_iter().chain(copy.stream.cloned()).collect();
         let call = if copy.stream.is_some() { "cudaMemcpyAsync" } else { "cudaMemcpy" };
         Some(Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None }).at(stmt.span))
+    }
+
+    /// Code that is passed through has no tangent: nothing active must be handed to it.
+    pub(super) fn check_passed(&mut self, args: &[OpaqueArg], span: Span) {
+        for local in args.iter().filter_map(|arg| arg.value()?.as_local()) {
+            let variable = &self.function.locals[local];
+            if self.activity.has_shadow(self.ctx.primal, local, &variable.ty) {
+                let message =
+                    format!("code that is not read is handed `{}`, which leads to active values", variable.name);
+                let help = "if no derivative goes through it, put it into a function of its own and say so with COTANGENT_CONSTANT";
+                self.refuse(span, message, help);
+            }
+        }
     }
 
     /// A pointer to the tangents of what a `void*` points to, if that is active.
