@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::objects::{Base, Object, Objects, objects};
 use crate::ir::walk::{self, Node};
 use crate::ir::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
+    Expr, ExprKind, Function, FunctionId, GlobalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type, Unread,
 };
 use crate::rules::{RuntimeClass, runtime_class};
 
@@ -52,7 +52,8 @@ pub fn stmt_writes(objects: &Objects<'_>, stmt: &Stmt) -> BTreeSet<Object> {
         | StmtKind::Collective { .. }
         | StmtKind::Push { .. }
         | StmtKind::Pop { .. }
-        | StmtKind::Opaque { .. } => {}
+        | StmtKind::Opaque { code: Unread::Call(_), .. } => {}
+        StmtKind::Opaque { code: Unread::Passed, .. } => found.extend(objects.handed_over()),
     }
     found
 }

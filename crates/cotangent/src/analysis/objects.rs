@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fixpoint::grow;
 use crate::ir::walk;
-use crate::ir::{BinaryOp, Expr, ExprKind, Function, GlobalId, LocalId, Module, Place, PlaceKind, StmtKind, Type};
+use crate::ir::{
+    BinaryOp, Expr, ExprKind, Function, GlobalId, LocalId, Module, OpaqueArg, Place, PlaceKind, StmtKind, Type, Unread,
+};
 use crate::rules::{RuntimeClass, runtime_class};
 
 /// A variable, or memory that is reached from one.
@@ -73,8 +75,8 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
             StmtKind::Runtime { into: Some(place), .. }
             | StmtKind::Atomic { into: Some(place), .. }
             | StmtKind::Collective { into: Some(place), .. }
-            | StmtKind::Opaque { into: Some(place), .. }
             | StmtKind::Pop { into: place, .. } => objects.forget(place),
+            StmtKind::Opaque { .. } => walk::written_places(stmt).into_iter().for_each(|place| objects.forget(place)),
             StmtKind::Declare { init: None, .. }
             | StmtKind::Accumulate { .. }
             | StmtKind::Call { into: None, .. }
@@ -89,8 +91,7 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
             | StmtKind::Collective { into: None, .. }
             | StmtKind::Launch(_)
             | StmtKind::Runtime { into: None, .. }
-            | StmtKind::Push { .. }
-            | StmtKind::Opaque { into: None, .. } => {}
+            | StmtKind::Push { .. } => {}
         });
     });
     objects
@@ -131,6 +132,17 @@ impl<'a> Objects<'a> {
     /// The module whose function this is about.
     pub fn module(&self) -> &'a Module {
         self.module
+    }
+
+    /// The memory that is handed, at any time, to code that is passed through: each piece of such code may change all of it.
+    pub fn handed_over(&self) -> BTreeSet<Object> {
+        let mut found = BTreeSet::new();
+        walk::each_stmt(&self.function.body, &mut |stmt| {
+            if let StmtKind::Opaque { code: Unread::Passed, args, .. } = &stmt.kind {
+                args.iter().filter_map(OpaqueArg::value).for_each(|value| found.extend(self.reachable(&value)));
+            }
+        });
+        found
     }
 
     /// The objects that a place may lie in.

@@ -11,7 +11,7 @@ use super::types::type_name;
 use crate::ir::same::same_place;
 use crate::ir::{
     AtomicOp, BarrierKind, CollectiveOp, Expr, ExprKind, FunctionId, Launch, OpaqueArg, Place, PlaceKind,
-    Scope as AtomicScope, StmtKind, Type,
+    Scope as AtomicScope, StmtKind, Type, Unread,
 };
 use crate::rules::{ADD_ANYWHERE, CHECK_BLOCK, Returns, runtime_returns};
 
@@ -37,7 +37,8 @@ pub(super) fn effect<'a>(scope: &Scope<'_>, stmt: &'a StmtKind) -> Option<Effect
             let asked = asked_for(scope, call, into.as_ref());
             (format!("{call}{asked}({})", comma_separated(&runtime_arguments(scope, call, args))), into)
         }
-        StmtKind::Opaque { callee, args, into } => (opaque(scope, callee, args), into),
+        StmtKind::Opaque { code: Unread::Call(callee), args, into } => (opaque(scope, callee, args), into),
+        StmtKind::Opaque { code: Unread::Passed, args, into } => (passed(scope, args), into),
         StmtKind::Declare { .. }
         | StmtKind::Assign { .. }
         | StmtKind::Accumulate { .. }
@@ -155,8 +156,19 @@ fn opaque(scope: &Scope<'_>, callee: &str, args: &[OpaqueArg]) -> String {
         OpaqueArg::Value(value) => in_ellipsis(scope, value).text,
         OpaqueArg::Text(stream) if callee == "fprintf" && position == 0 => stream.to_string(),
         OpaqueArg::Text(text) => literals::string(text),
+        OpaqueArg::Variable(variable) => place(scope, variable).text,
     };
     format!("{callee}({})", comma_separated(&args.iter().enumerate().map(argument).collect::<Vec<_>>()))
+}
+
+/// Code of the program as it stands there, with the names that its variables have here.
+fn passed(scope: &Scope<'_>, args: &[OpaqueArg]) -> String {
+    let piece = |arg: &OpaqueArg| match arg {
+        OpaqueArg::Value(value) => converted(scope, value).text,
+        OpaqueArg::Text(text) => text.to_string(),
+        OpaqueArg::Variable(variable) => place(scope, variable).text,
+    };
+    args.iter().map(piece).collect()
 }
 
 pub(super) fn launch(scope: &Scope<'_>, launch: &Launch) -> String {

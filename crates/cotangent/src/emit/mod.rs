@@ -56,6 +56,10 @@ pub fn emit(module: &Module, dialect: Dialect) -> String {
         sections.begin(Kind::Header, "");
         sections.lines.line(&format!("#include {header}"));
     }
+    for declared in module.preamble.iter().filter(|line| !line.starts_with('<')) {
+        sections.begin(Kind::Declaration, "");
+        sections.lines.line(declared);
+    }
     for id in record::forward_declared(module) {
         sections.begin(Kind::Declaration, namespace_of(&module.records[id].name));
         record::prototype(&program, &mut sections.lines, id);

@@ -12,7 +12,9 @@ use super::precedence::{Code, Precedence};
 use super::scope::Scope;
 use super::types::{aligned, declaration, type_name};
 use crate::ir::same::same_place;
-use crate::ir::{BinaryOp, Block, Expr, ExprKind, Local, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+use crate::ir::{
+    BinaryOp, Block, Expr, ExprKind, Local, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type, Unread,
+};
 
 /// The lines of a block, without its braces.
 pub(super) fn block(scope: &Scope<'_>, lines: &mut Lines, block: &Block) {
@@ -122,8 +124,13 @@ fn declaration_with_result(scope: &Scope<'_>, first: &Stmt, second: &Stmt) -> Op
     let Effect { call, into } = effect(scope, &second.kind)?;
     let is_its_value = into.is_some_and(|into| into.kind == PlaceKind::Local(local));
     let variable = scope.local(local);
+    // The types of what is passed through are known to C++ alone.
+    let declared = match (&second.kind, &variable.ty) {
+        (StmtKind::Opaque { code: Unread::Passed, .. }, Type::Opaque(_)) => format!("auto {}", variable.name),
+        _ => declaration(scope, &variable.ty, &variable.name),
+    };
     (is_its_value && variable.storage == Storage::Private && variable.align.is_none())
-        .then(|| format!("{} = {ASSIGN_BREAK}{call};", declaration(scope, &variable.ty, &variable.name)))
+        .then(|| format!("{declared} = {ASSIGN_BREAK}{call};"))
 }
 
 fn declare(scope: &Scope<'_>, local: LocalId, init: Option<&Expr>) -> String {

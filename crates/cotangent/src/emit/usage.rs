@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::index::IdVec;
 use crate::ir::{
-    BarrierKind, Builtin, Expr, ExprKind, FloatKind, Function, FunctionId, Module, Scope, Stmt, StmtKind, Type, walk,
+    BarrierKind, Builtin, Expr, ExprKind, FloatKind, Function, FunctionId, Module, Scope, Stmt, StmtKind, Type, Unread,
+    walk,
 };
 use crate::rules::runtime_header;
 
@@ -49,8 +50,9 @@ pub(super) fn references(function: &Function) -> BTreeSet<FunctionId> {
 }
 
 /// The headers that must be included, sorted.
-pub(super) fn headers(module: &Module) -> BTreeSet<&'static str> {
-    let mut found = BTreeSet::new();
+pub(super) fn headers(module: &Module) -> BTreeSet<&str> {
+    let mut found: BTreeSet<&str> =
+        module.preamble.iter().map(|line| &**line).filter(|line| line.starts_with('<')).collect();
     for record in module.records.iter().filter(|record| !record.is_builtin) {
         record.fields.iter().for_each(|field| add_header_of_type(&field.ty, &mut found));
     }
@@ -65,7 +67,7 @@ pub(super) fn headers(module: &Module) -> BTreeSet<&'static str> {
             }
         });
         walk::each_stmt(&function.body, &mut |stmt| {
-            if let StmtKind::Opaque { callee, .. } = &stmt.kind {
+            if let StmtKind::Opaque { code: Unread::Call(callee), .. } = &stmt.kind {
                 found.extend(CALLEE_HEADERS.iter().filter(|(name, _)| **callee == **name).map(|(_, header)| header));
             }
             if matches!(&stmt.kind, StmtKind::Atomic { scope: Scope::Anywhere, .. }) {
@@ -82,10 +84,15 @@ pub(super) fn headers(module: &Module) -> BTreeSet<&'static str> {
     found
 }
 
-const CALLEE_HEADERS: [(&str, &str); 4] =
-    [("printf", "<cstdio>"), ("fprintf", "<cstdio>"), ("exit", "<cstdlib>"), ("assert", "<cassert>")];
+const CALLEE_HEADERS: [(&str, &str); 5] = [
+    ("printf", "<cstdio>"),
+    ("fprintf", "<cstdio>"),
+    ("exit", "<cstdlib>"),
+    ("assert", "<cassert>"),
+    ("__assert_fail", "<cassert>"),
+];
 
-fn add_header_of_type(ty: &Type, found: &mut BTreeSet<&'static str>) {
+fn add_header_of_type(ty: &Type, found: &mut BTreeSet<&str>) {
     match ty {
         Type::Float(FloatKind::Half) => {
             found.insert("<cuda_fp16.h>");

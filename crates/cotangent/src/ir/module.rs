@@ -34,6 +34,9 @@ pub struct Module {
     pub functions: IdVec<FunctionId, Function>,
     /// What the program says about calls of its functions, at most one rule a function.
     pub rules: Vec<Rule>,
+    /// What code that is passed through needs before it: headers in angle brackets, declarations of functions of other files.
+    /// It is no part of the program's meaning, and of its text form neither.
+    pub preamble: std::collections::BTreeSet<Name>,
 }
 
 /// What the program says about a function, to be believed instead of its body by whoever asks more than what it computes.

@@ -41,6 +41,7 @@ pub fn needed_by(module: &Module, roots: &[FunctionId]) -> Module {
     let mut rules: Vec<Rule> = module.rules.iter().filter_map(|rule| rename.rule(rule)).collect();
     rules.sort_by_key(|rule| rule.function);
     Module {
+        preamble: module.preamble.clone(),
         rules,
         records: records
             .in_order

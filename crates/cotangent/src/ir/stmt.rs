@@ -161,13 +161,14 @@ pub enum StmtKind {
     /// # Adjoint
     /// None.
     Pop { record: LocalId, into: Place },
-    /// Calls a function whose body is not known and which changes no memory of the program: `printf`, `__trap`, `clock`.
+    /// Runs what is not read: a function that changes no memory of the program (`printf`, `__trap`, `clock`), or a piece of the
+    /// program's own host code, which may change what it is handed.
     ///
     /// # Valid when
-    /// The table in `rules` has the name.
+    /// The table in `rules` has the function's name.
     /// # Adjoint
-    /// None; it is repeated only in the forward sweep.
-    Opaque { callee: Name, args: Vec<OpaqueArg>, into: Option<Place> },
+    /// None; it is repeated only in the forward sweep. Active memory must not be handed to what is passed through.
+    Opaque { code: Unread, args: Vec<OpaqueArg>, into: Option<Place> },
 }
 
 /// `for (T counter = from; counter TEST to; counter = counter STEP by) body`.
@@ -342,13 +343,44 @@ pub enum CollectiveOp {
     ActiveMask,
 }
 
-/// An argument of an opaque call.
+/// Code that is not read.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Unread {
+    /// A function by its name.
+    Call(Name),
+    /// Text of the program, in pieces, with the variables between them: an expression if its value goes somewhere, else a
+    /// statement.
+    Passed,
+}
+
+/// An argument of an opaque call, or a piece of code that is passed through.
 #[derive(Clone, PartialEq, Debug)]
 pub enum OpaqueArg {
     /// A value.
     Value(Expr),
-    /// A string literal, unescaped.
+    /// A string literal, unescaped; or a piece of text.
     Text(Name),
+    /// A variable that may be changed.
+    Variable(Place),
+}
+
+impl OpaqueArg {
+    /// The variable that may be changed.
+    pub fn variable(&self) -> Option<&Place> {
+        match self {
+            OpaqueArg::Variable(place) => Some(place),
+            OpaqueArg::Value(_) | OpaqueArg::Text(_) => None,
+        }
+    }
+
+    /// What it leads to: the value, or that of the variable.
+    pub fn value(&self) -> Option<Expr> {
+        match self {
+            OpaqueArg::Value(value) => Some(value.clone()),
+            OpaqueArg::Variable(place) => Some(Expr::load(place.clone())),
+            OpaqueArg::Text(_) => None,
+        }
+    }
 }
 
 impl Stmt {

@@ -141,8 +141,8 @@ pub fn written_places(stmt: &Stmt) -> Vec<&Place> {
         StmtKind::Call { into, .. }
         | StmtKind::Barrier { into, .. }
         | StmtKind::Collective { into, .. }
-        | StmtKind::Runtime { into, .. }
-        | StmtKind::Opaque { into, .. } => into.iter().collect(),
+        | StmtKind::Runtime { into, .. } => into.iter().collect(),
+        StmtKind::Opaque { args, into, .. } => args.iter().filter_map(OpaqueArg::variable).chain(into).collect(),
         StmtKind::Declare { .. }
         | StmtKind::If { .. }
         | StmtKind::For(_)
@@ -434,8 +434,10 @@ pub fn stmt_parts<'a, B>(stmt: &'a Stmt, f: &mut impl FnMut(Part<'a>) -> Control
         StmtKind::Pop { into, .. } => f(Part::Place(into)),
         StmtKind::Opaque { args, into, .. } => {
             for arg in args {
-                if let OpaqueArg::Value(value) = arg {
-                    f(Part::Expr(value))?;
+                match arg {
+                    OpaqueArg::Value(value) => f(Part::Expr(value))?,
+                    OpaqueArg::Variable(place) => f(Part::Place(place))?,
+                    OpaqueArg::Text(_) => {}
                 }
             }
             into.iter().try_for_each(|into| f(Part::Place(into)))
@@ -503,8 +505,10 @@ pub fn stmt_parts_mut<B>(stmt: &mut Stmt, f: &mut impl FnMut(PartMut<'_>) -> Con
         StmtKind::Pop { into, .. } => f(PartMut::Place(into)),
         StmtKind::Opaque { args, into, .. } => {
             for arg in args {
-                if let OpaqueArg::Value(value) = arg {
-                    f(PartMut::Expr(value))?;
+                match arg {
+                    OpaqueArg::Value(value) => f(PartMut::Expr(value))?,
+                    OpaqueArg::Variable(place) => f(PartMut::Place(place))?,
+                    OpaqueArg::Text(_) => {}
                 }
             }
             into.iter_mut().try_for_each(|into| f(PartMut::Place(into)))

@@ -200,6 +200,16 @@ impl<'a> Declarations<'a> {
         self.sources.files.get(span.file).map_or("", |file| &file.name)
     }
 
+    /// The text under a span, if its file was read.
+    pub(super) fn text(&self, span: Span) -> Option<&'a str> {
+        self.sources.text(span)
+    }
+
+    /// The whole text of the file that a span is in.
+    pub(super) fn text_of_file(&self, span: Span) -> Option<&'a str> {
+        self.sources.files.get(span.file)?.text.as_deref()
+    }
+
     /// The scope of a declaration.
     pub(super) fn scope(&self, declared: Declared<'_>) -> &Scope {
         &self.scopes[declared.scope]

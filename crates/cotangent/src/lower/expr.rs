@@ -38,11 +38,16 @@ pub(super) fn binary_operator(spelling: &str) -> Option<BinaryOp> {
 impl<'a> Body<'_, 'a> {
     /// The value of an expression; its effects become statements before it.
     pub(super) fn value(&mut self, node: &'a Node) -> Lowered<Expr> {
-        let expr = self.value_unspanned(node)?;
+        let before = self.block.len();
+        let expr = self.value_unspanned(node).or_else(|problem| {
+            self.block.truncate(before);
+            self.pass_value(node, problem)
+        })?;
         Ok(if expr.span.is_none() { expr.at(node.span) } else { expr })
     }
 
-    fn value_unspanned(&mut self, node: &'a Node) -> Lowered<Expr> {
+    /// The same, but it is not passed through itself.
+    pub(super) fn value_unspanned(&mut self, node: &'a Node) -> Lowered<Expr> {
         match node.kind {
             Kind::ParenExpr
             | Kind::ExprWithCleanups

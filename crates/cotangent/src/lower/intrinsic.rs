@@ -6,7 +6,7 @@ use super::context::{Lowered, Pass, broken, problem, problem_with_help};
 use super::prepared::{Action, PreparedCall};
 use crate::clang::{Kind, Node, Value};
 use crate::diagnostic;
-use crate::ir::{AtomicOp, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type};
+use crate::ir::{AtomicOp, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type, Unread};
 use crate::rules::{CHECK_BLOCK, Intrinsic};
 
 impl<'a> Body<'_, 'a> {
@@ -69,12 +69,13 @@ impl<'a> Body<'_, 'a> {
             let value = self.value(argument)?;
             let earlier = args.iter_mut().filter_map(|arg| match arg {
                 OpaqueArg::Value(value) => Some(value),
-                OpaqueArg::Text(_) => None,
+                OpaqueArg::Text(_) | OpaqueArg::Variable(_) => None,
             });
             self.protect(before, earlier);
             args.push(OpaqueArg::Value(value));
         }
-        let action = Action::Statement(Box::new(move |into| StmtKind::Opaque { callee, args, into }));
+        let action =
+            Action::Statement(Box::new(move |into| StmtKind::Opaque { code: Unread::Call(callee), args, into }));
         Ok(PreparedCall { action, result })
     }
 
@@ -196,6 +197,7 @@ pub(super) fn string_literal(node: &Node) -> Option<String> {
         (Kind::ImplicitCastExpr | Kind::ParenExpr | Kind::PredefinedExpr, _) => {
             node.inner.last().and_then(string_literal)
         }
+        (Kind::UnaryOperator, _) if node.opcode() == "__extension__" => node.inner.last().and_then(string_literal),
         _ => None,
     }
 }

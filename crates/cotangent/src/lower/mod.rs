@@ -28,6 +28,7 @@ mod names;
 mod names_in_use;
 mod new;
 mod order_of_evaluation;
+mod passed;
 mod passes;
 mod place;
 mod prepared;

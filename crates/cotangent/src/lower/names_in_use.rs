@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use super::names::first_free;
 use crate::index::IdVec;
 use crate::ir::walk::{self, Node};
-use crate::ir::{Block, ExprKind, Local, LocalId, Module, Name, PlaceKind, StmtKind};
+use crate::ir::{Block, ExprKind, Local, LocalId, Module, Name, PlaceKind, StmtKind, Unread};
 use crate::rules::{Intrinsic, intrinsic_spelling};
 
 /// Renames the locals that have the name of a function or variable that the statements use.
@@ -35,8 +35,11 @@ fn names_used(block: &Block, module: &Module) -> HashSet<Name> {
             Node::Stmt(stmt) => match &stmt.kind {
                 StmtKind::Call { function, .. } => Some(&module.functions[*function].name),
                 StmtKind::Launch(launch) => Some(&module.functions[launch.kernel].name),
-                StmtKind::Opaque { callee, .. } | StmtKind::Runtime { call: callee, .. } => Some(callee),
-                StmtKind::Declare { .. }
+                StmtKind::Opaque { code: Unread::Call(callee), .. } | StmtKind::Runtime { call: callee, .. } => {
+                    Some(callee)
+                }
+                StmtKind::Opaque { code: Unread::Passed, .. }
+                | StmtKind::Declare { .. }
                 | StmtKind::Assign { .. }
                 | StmtKind::Accumulate { .. }
                 | StmtKind::If { .. }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::body::Body;
 use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
+use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type, Unread};
 
 /// What statements may change.
 #[derive(Default)]
@@ -132,7 +132,10 @@ fn changes(block: &[Stmt]) -> Changes {
             changes.memory = true;
             into.iter().for_each(|place| store(place, &mut changes));
         }
-        StmtKind::Opaque { into, .. } => into.iter().for_each(|place| store(place, &mut changes)),
+        StmtKind::Opaque { code, into, .. } => {
+            changes.memory |= *code == Unread::Passed;
+            into.iter().chain(walk::written_places(stmt)).for_each(|place| store(place, &mut changes));
+        }
         StmtKind::Launch(_) => changes.memory = true,
         StmtKind::Declare { .. }
         | StmtKind::If { .. }

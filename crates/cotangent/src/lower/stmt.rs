@@ -90,13 +90,25 @@ impl<'a> Body<'_, 'a> {
                 "this label",
                 "put the label directly into the `switch`",
             ),
-            _ => self.effect(node),
+            _ => {
+                let before = self.block.len();
+                self.effect(node).or_else(|problem| {
+                    self.block.truncate(before);
+                    self.pass_effect(node, problem)
+                })
+            }
         }
     }
 
     fn declaration(&mut self, node: &'a Node) -> Lowered<()> {
         match node.kind {
-            Kind::VarDecl => self.variable(node),
+            Kind::VarDecl => {
+                let before = self.block.len();
+                self.variable(node).or_else(|problem| {
+                    self.block.truncate(before);
+                    self.pass_variable(node, problem)
+                })
+            }
             Kind::CXXRecordDecl
             | Kind::TypedefDecl
             | Kind::TypeAliasDecl

@@ -7,7 +7,7 @@ use super::context::{Lowered, Pass, problem_with_help};
 use super::intrinsic::string_literal;
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{Expr, FloatKind, IntKind, OpaqueArg, StmtKind, Type};
+use crate::ir::{Expr, FloatKind, IntKind, OpaqueArg, StmtKind, Type, Unread};
 
 /// C's streams for those of C++.
 const STREAMS: &[(&str, &str)] = &[("cout", "stdout"), ("cerr", "stderr"), ("clog", "stderr")];
@@ -45,7 +45,7 @@ impl<'a> Body<'_, 'a> {
         }
         let texts = [OpaqueArg::Text(stream.into()), OpaqueArg::Text(format.as_str().into())];
         let args = texts.into_iter().chain(values.into_iter().map(OpaqueArg::Value)).collect();
-        self.emit(StmtKind::Opaque { callee: "fprintf".into(), args, into: None });
+        self.emit(StmtKind::Opaque { code: Unread::Call("fprintf".into()), args, into: None });
         Ok(true)
     }
 

@@ -7,6 +7,10 @@ pub(super) fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
     Stmt::new(StmtKind::Runtime { call: call.into(), args, into: None })
 }
 
+/// What to do about code that is not read and is handed active values.
+pub(super) const PASSED_HELP: &str =
+    "if no derivative goes through it, put it into a function of its own and say so with COTANGENT_CONSTANT";
+
 /// The host waits for a stream.
 pub(super) fn wait_for(stream: Option<Expr>) -> Stmt {
     call_of(WAIT_FOR_STREAM, vec![stream.unwrap_or_else(null_stream)])

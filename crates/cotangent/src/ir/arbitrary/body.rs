@@ -4,7 +4,7 @@ use super::{Choices, TEXTS};
 use crate::ir::build::{FunctionBuilder, LoopHead};
 use crate::ir::{
     AtomicOp, BarrierKind, BinaryOp, Block, Case, CollectiveOp, Expr, Function, FunctionId, IntKind, Launch, LocalId,
-    LoopTest, Module, OpaqueArg, Place, PlaceKind, Scope, Space, StmtKind, Storage, Type,
+    LoopTest, Module, OpaqueArg, Place, PlaceKind, Scope, Space, StmtKind, Storage, Type, Unread,
 };
 
 /// How deep statements are nested at most.
@@ -215,8 +215,8 @@ impl<'a, 'n> Body<'a, 'n> {
             }
         });
         let args = args.collect();
-        let callee = self.choices.pick(&["printf", "__trap", "clock"]).into();
-        StmtKind::Opaque { callee, args, into: self.into(&Type::LONG) }
+        let code = Unread::Call(self.choices.pick(&["printf", "__trap", "clock"]).into());
+        StmtKind::Opaque { code, args, into: self.into(&Type::LONG) }
     }
 
     fn control(&mut self, builder: &mut FunctionBuilder<'_>, depth: usize) {

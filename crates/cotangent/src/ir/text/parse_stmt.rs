@@ -4,10 +4,12 @@ use super::ParseError;
 use super::lex::TokenKind;
 use super::parse::Parser;
 use super::words::{ATOMICS, BARRIERS, BINARY_OPS, COLLECTIVES, SCOPES, unescape, value};
-use crate::ir::{BinaryOp, Block, Case, Expr, For, Launch, LocalId, LoopTest, OpaqueArg, Place, Scope, Stmt, StmtKind};
+use crate::ir::{
+    BinaryOp, Block, Case, Expr, For, Launch, LocalId, LoopTest, OpaqueArg, Place, Scope, Stmt, StmtKind, Unread,
+};
 
 /// What may stand alone or after `place =`.
-const OPERATIONS: &[&str] = &["call", "runtime", "opaque", "barrier", "collective", "atomic"];
+const OPERATIONS: &[&str] = &["call", "runtime", "opaque", "passed", "barrier", "collective", "atomic"];
 
 impl Parser<'_> {
     /// Statements up to the brace that ends them, and the brace.
@@ -118,9 +120,10 @@ impl Parser<'_> {
                 Ok(StmtKind::Runtime { call, args: self.args()?, into })
             }
             "opaque" => {
-                let callee = self.name("the name of a function")?;
-                Ok(StmtKind::Opaque { callee, args: self.opaque_args()?, into })
+                let code = Unread::Call(self.name("the name of a function")?);
+                Ok(StmtKind::Opaque { code, args: self.opaque_args()?, into })
             }
+            "passed" => Ok(StmtKind::Opaque { code: Unread::Passed, args: self.opaque_args()?, into }),
             "barrier" => {
                 let kind = self.one_of(BARRIERS, "a kind of barrier")?;
                 Ok(StmtKind::Barrier { kind, argument: self.expr_between("(", ")")?, into })
@@ -284,6 +287,8 @@ impl Parser<'_> {
                 let text = unescape(self.token.text).map_err(|message| self.error(message))?;
                 args.push(OpaqueArg::Text(text.into()));
                 self.advance()?;
+            } else if self.accept_word("changed")? {
+                args.push(OpaqueArg::Variable(self.place()?));
             } else {
                 args.push(OpaqueArg::Value(self.expr()?));
             }

@@ -9,7 +9,7 @@ use super::words::{
 use crate::index::{Id, IdVec};
 use crate::ir::{
     Block, Case, Expr, For, Function, FunctionId, Global, Launch, Local, LocalId, LoopTest, Module, OpaqueArg, Place,
-    Record, Rule, RuleKind, Stmt, StmtKind, Type, walk,
+    Record, Rule, RuleKind, Stmt, StmtKind, Type, Unread, walk,
 };
 
 /// Text under construction, and what names are taken from.
@@ -270,16 +270,25 @@ impl<'m> Printer<'m> {
                 self.push(" from ");
                 self.local_name(*record);
             }
-            StmtKind::Opaque { callee, args, into } => {
+            StmtKind::Opaque { code, args, into } => {
                 self.into(into.as_ref());
-                self.push("opaque ");
-                self.name(callee);
+                match code {
+                    Unread::Call(callee) => {
+                        self.push("opaque ");
+                        self.name(callee);
+                    }
+                    Unread::Passed => self.push("passed"),
+                }
                 self.push("(");
                 for (index, arg) in args.iter().enumerate() {
                     self.push(if index == 0 { "" } else { ", " });
                     match arg {
                         OpaqueArg::Value(value) => self.expr(value),
                         OpaqueArg::Text(text) => push_quoted(&mut self.out, text, '"'),
+                        OpaqueArg::Variable(place) => {
+                            self.push("changed ");
+                            self.place(place);
+                        }
                     }
                 }
                 self.push(")");

@@ -50,6 +50,8 @@ const RESERVED: &[&str] = &[
     "managed",
     "null",
     "opaque",
+    "passed",
+    "changed",
     "pop",
     "push",
     "record",

@@ -6,7 +6,7 @@ use super::Checker;
 use crate::index::Id;
 use crate::ir::{
     BinaryOp, Case, Expr, ExprKind, For, Function, FunctionId, LocalId, OpaqueArg, Place, Space, Stmt, StmtKind,
-    Storage, Type,
+    Storage, Type, Unread,
 };
 
 impl<'m> Checker<'m> {
@@ -63,11 +63,15 @@ impl<'m> Checker<'m> {
                 self.local(*record, None);
                 self.store(into);
             }
-            StmtKind::Opaque { callee, args, into } => {
-                self.mention(callee);
+            StmtKind::Opaque { code, args, into } => {
+                match code {
+                    Unread::Call(callee) => self.mention(callee),
+                    Unread::Passed => {}
+                }
                 for arg in args {
                     match arg {
                         OpaqueArg::Value(value) => self.value(value),
+                        OpaqueArg::Variable(place) => self.store(place),
                         OpaqueArg::Text(_) => {}
                     }
                 }

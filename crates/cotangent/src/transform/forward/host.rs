@@ -1,11 +1,12 @@
 //! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
 
 use super::super::launch::{is_waited_for, shared_bytes};
-use super::super::runtime_calls::{call_like, call_of, const_void, pointer_of};
+use super::super::runtime_calls::{PASSED_HELP, call_like, call_of, const_void, pointer_of};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
-use crate::ir::{Block, Expr, Launch, Place, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, Launch, OpaqueArg, Place, PlaceKind, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, Symbol, WAIT_FOR_DEVICE, runtime_class};
+use crate::source::Span;
 
 impl Pushforward<'_, '_> {
     pub(super) fn launch(&mut self, launch: &Launch, stmt: &Stmt, out: &mut Block) {
@@ -115,6 +116,26 @@ impl Pushforward<'_, '_> {
         let (to, from) = (Expr::cast(to, Type::pointer(Type::Void)), Expr::cast(from, const_void()));
         let name = if copy.stream.is_some() { symbol.copy_async } else { symbol.copy.name };
         Some(call_like(symbol.copy, name, [Some(&to), Some(&from)], &copy.args, copy.stream).at(stmt.span))
+    }
+
+    /// Code that is passed through has no tangent: nothing active must be handed to it, or lie where it may look.
+    pub(super) fn check_passed(&mut self, args: &[OpaqueArg], span: Span) {
+        let mut found = Vec::new();
+        for local in args.iter().filter_map(|arg| arg.value()?.as_local()) {
+            let variable = &self.function.locals[local];
+            if self.activity.has_shadow(self.ctx.primal, local, &variable.ty) {
+                found.push(format!("is handed `{}`", variable.name));
+            }
+        }
+        for (id, global) in self.ctx.primal.globals.entries() {
+            let value = Expr::load(Place::new(PlaceKind::Global(id), global.ty.clone()));
+            if !global.storage.is_on_device() && self.activity.points_to_active(self.ctx.primal, &value) {
+                found.push(format!("may use `{}`", global.name));
+            }
+        }
+        for what in found {
+            self.refuse(span, format!("code that is not read {what}, which leads to active values"), PASSED_HELP);
+        }
     }
 
     /// A pointer to the tangents of what a `void*` points to, if that is active.

@@ -9,7 +9,7 @@ use crate::ir::same::same_place;
 use crate::ir::walk;
 use crate::ir::{
     AtomicOp, Block, Case, CollectiveOp, Expr, ExprKind, For, FunctionId, LocalId, Place, PlaceKind, RuleKind, Scope,
-    Stmt, StmtKind, Storage, Type,
+    Stmt, StmtKind, Storage, Type, Unread,
 };
 use crate::rules::{self, Partial};
 use crate::source::Span;
@@ -89,7 +89,13 @@ impl Pushforward<'_, '_> {
                 self.collective(*op, mask.as_ref(), args, into.as_ref(), span, out);
                 out.push(stmt.clone());
             }
-            StmtKind::Break | StmtKind::Barrier { .. } | StmtKind::Opaque { .. } => out.push(stmt.clone()),
+            StmtKind::Break | StmtKind::Barrier { .. } => out.push(stmt.clone()),
+            StmtKind::Opaque { code, args, .. } => {
+                if *code == Unread::Passed {
+                    self.check_passed(args, span);
+                }
+                out.push(stmt.clone());
+            }
             StmtKind::Launch(launch) => self.launch(launch, stmt, out),
             StmtKind::Runtime { call, args, into } => self.runtime(call, args, into.as_ref(), stmt, out),
             StmtKind::Push { .. } | StmtKind::Pop { .. } => {

@@ -15,7 +15,7 @@ use crate::analysis::Object;
 use crate::analysis::ordering::has_barrier;
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, INTERNAL};
 use crate::ir::walk::{self, Part, own_variable};
-use crate::ir::{BarrierKind, Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind};
+use crate::ir::{BarrierKind, Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind, Unread};
 use crate::source::Span;
 use crate::transform::locals::when;
 use crate::transform::{Fact, Trust};
@@ -190,9 +190,11 @@ impl<'a> Slicer<'a> {
             }
             StmtKind::Atomic { into: Some(into), .. }
             | StmtKind::Collective { into: Some(into), .. }
-            | StmtKind::Opaque { into: Some(into), .. } => self.result(into, false, needed, depth),
+            | StmtKind::Opaque { code: Unread::Call(_), into: Some(into), .. } => {
+                self.result(into, false, needed, depth)
+            }
             // They happen once: what they leave in variables is recorded.
-            StmtKind::Runtime { .. } | StmtKind::Launch(_) => {
+            StmtKind::Runtime { .. } | StmtKind::Launch(_) | StmtKind::Opaque { code: Unread::Passed, .. } => {
                 let written = self.values.vars.written_by(stmt);
                 self.once(stmt, &written, needed, depth)
             }
@@ -202,7 +204,7 @@ impl<'a> Slicer<'a> {
             | StmtKind::Call { into: None, .. }
             | StmtKind::Atomic { into: None, .. }
             | StmtKind::Collective { into: None, .. }
-            | StmtKind::Opaque { into: None, .. }
+            | StmtKind::Opaque { code: Unread::Call(_), into: None, .. }
             | StmtKind::Accumulate { .. }
             | StmtKind::Switch { .. }
             | StmtKind::Break

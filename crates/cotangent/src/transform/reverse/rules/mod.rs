@@ -10,6 +10,7 @@ mod calls;
 pub(super) mod expr;
 pub(super) mod launch;
 pub(super) mod params;
+mod passed;
 mod rollback;
 mod ruled;
 mod runtime;

@@ -162,7 +162,9 @@ impl Rules<'_> {
         match (seed, &value.ty) {
             (Some(seed), _) => self.adjoint_of_aggregate(value, seed, out),
             (None, Type::Float(_)) => self.adjoint(value, constant(1.0, &value.ty.at_least_single()), out),
-            (None, _) => self.report(
+            // A status has no derivative, and is no reason to have none of the rest.
+            (None, Type::Bool | Type::Int(_) | Type::Opaque(_)) => {}
+            (None, Type::Void | Type::Pointer(_) | Type::Array(..) | Type::Record(_)) => self.report(
                 Diagnostic::new(
                     NOT_DIFFERENTIABLE,
                     value.span,

@@ -1,7 +1,7 @@
 //! Which rule a statement has.
 
 use super::{Pair, Rules};
-use crate::ir::{Block, Stmt, StmtKind};
+use crate::ir::{Block, Stmt, StmtKind, Unread};
 
 impl Rules<'_> {
     /// The rule of a statement that has no statements inside, and launches no kernel.
@@ -19,7 +19,10 @@ impl Rules<'_> {
             StmtKind::Collective { op, mask, args, into } => {
                 self.collective(stmt, *op, mask.as_ref(), args, into.as_ref())
             }
-            StmtKind::Opaque { .. } => Pair { forward: vec![stmt.clone()], reverse: Block::new() },
+            StmtKind::Opaque { code: Unread::Passed, args, .. } => self.passed(stmt, args),
+            StmtKind::Opaque { code: Unread::Call(_), .. } => {
+                Pair { forward: vec![stmt.clone()], reverse: Block::new() }
+            }
             StmtKind::Launch(_)
             | StmtKind::If { .. }
             | StmtKind::For(_)

@@ -128,7 +128,8 @@ impl Variables<'_> {
     /// Declarations of variables that repeated statements assign without declaring them: one that is given its value
     /// later than it is declared has lost its declaration.
     pub(in crate::transform::reverse) fn undeclared(&self, slice: &Block) -> Block {
-        let mut declared: BTreeSet<LocalId> = self.facts.primal.params.iter().copied().collect();
+        let params = self.facts.primal.params.iter().chain(&self.function.params);
+        let mut declared: BTreeSet<LocalId> = params.copied().collect();
         walk::each_stmt(slice, &mut |stmt| declared.extend(walk::declared_local(stmt)));
         let written: BTreeSet<LocalId> = slice.iter().flat_map(|stmt| self.written_inside(stmt)).collect();
         written.difference(&declared).map(|local| declare(*local, None)).collect()

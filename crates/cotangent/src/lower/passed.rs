@@ -1,0 +1,297 @@
+//! Host code that is passed through: kept in the derivative as it stands in the text.
+//!
+//! Timing, files, messages, functions of other files: lowering cannot read them, and need not, as long as nothing active is
+//! handed to them; derivatives look at that. What is passed through may read the function's variables, and change those that
+//! it is given by address. It must not launch, jump, or name what only the program's own file has: the derivative may be
+//! printed without that file.
+
+use std::collections::BTreeSet;
+
+use super::body::{Binding, Body};
+use super::constant::convert;
+use super::context::{Lowered, Pass, Problem};
+use super::intrinsic::string_literal;
+use super::stmt::initializer;
+use crate::clang::{Kind, Node, NodeId, is_not_system};
+use crate::diagnostic::BROKEN_DUMP;
+use crate::ir::{Expr, Name, OpaqueArg, Place, StmtKind, Type, Unread};
+use crate::source::Span;
+
+/// How functions of CUDA's libraries begin: they may reach memory of the device without being handed it.
+const LIBRARIES: &[&str] = &["cuda", "cublas", "cufft", "curand", "cusparse", "cusolver", "cudnn", "nccl", "MPI_"];
+
+/// Headers that a derivative includes by itself.
+const OWN_HEADERS: &[&str] = &["<cuda", "<cotangent/", "<cooperative_groups", "<device_", "<vector_", "<host_"];
+
+/// What is known of a piece of text.
+#[derive(Default)]
+struct Passage {
+    /// The variables in it, by where they stand.
+    variables: Vec<(Span, OpaqueArg)>,
+    /// Declarations of functions that other files define.
+    declared: BTreeSet<Name>,
+}
+
+impl<'a> Body<'_, 'a> {
+    /// Passes an expression statement through that could not be lowered; else what the problem was.
+    pub(super) fn pass_effect(&mut self, node: &'a Node, problem: Problem) -> Lowered<()> {
+        let Some(args) = self.passage(node, &problem) else { return Err(problem) };
+        self.emit(StmtKind::Opaque { code: Unread::Passed, args, into: None });
+        Ok(())
+    }
+
+    /// Passes an expression through whose value is a number, a text or a handle; else what the problem was.
+    pub(super) fn pass_value(&mut self, node: &'a Node, problem: Problem) -> Lowered<Expr> {
+        if self.pass != Pass::Host || node.is_glvalue() {
+            return Err(problem);
+        }
+        let ty = match self.context.node_type(self.pass, node) {
+            Ok(ty) if is_number(&ty) || is_handle(&ty) || string_literal(node).is_some() => ty,
+            Ok(_) | Err(_) => return Err(problem),
+        };
+        let Some(args) = self.passage(node, &problem) else { return Err(problem) };
+        let local = self.new_temporary(ty);
+        self.emit(StmtKind::Declare { local, init: None });
+        let into = Some(self.local_place(local));
+        self.emit(StmtKind::Opaque { code: Unread::Passed, args, into });
+        Ok(Expr::load(self.local_place(local)))
+    }
+
+    /// Passes a variable through whose type or initial value is not read; else what the problem was.
+    pub(super) fn pass_variable(&mut self, node: &'a Node, problem: Problem) -> Lowered<()> {
+        let is_plain = node.data.storage_class.is_none() && node.spelling.is_none();
+        let is_vector = self.context.vector_elements(self.pass, node.ty()).is_some();
+        if self.pass != Pass::Host || !is_plain || is_vector {
+            return Err(problem);
+        }
+        let ty = match self.context.node_type(self.pass, node) {
+            Ok(ty) if is_number(&ty) || is_handle(&ty) => ty,
+            Err(_) if !node.ty().contains(['&', '*', '(', '[']) && !self.names_own_type(node.ty()) => {
+                Type::Opaque(node.ty().trim_start_matches("const ").trim_start_matches("struct ").into())
+            }
+            Ok(_) | Err(_) => return Err(problem),
+        };
+        let init = node.data.init.as_ref().and_then(|_| initializer(node));
+        let args = match init.filter(|init| init.kind != Kind::CXXConstructExpr || !init.inner.is_empty()) {
+            None => None,
+            Some(init) => match (self.passage(init, &problem), &ty) {
+                (None, _) => return Err(problem),
+                (Some(args), Type::Opaque(class)) => Some(self.constructed(args, node, class)),
+                (Some(args), _) => Some(args),
+            },
+        };
+        let local = self.bind_local(node, ty);
+        self.emit(StmtKind::Declare { local, init: None });
+        if let Some(args) = args {
+            let into = Some(self.local_place(local));
+            self.emit(StmtKind::Opaque { code: Unread::Passed, args, into });
+        }
+        Ok(())
+    }
+
+    /// The initial value of a variable as an expression: `T v(x)` and `T v{x}` give `T(x)` and `T{x}`.
+    fn constructed(&self, mut args: Vec<OpaqueArg>, node: &Node, class: &str) -> Vec<OpaqueArg> {
+        let text = self.text(node.span).unwrap_or_default();
+        let is_deduced = ["auto ", "const auto "].iter().any(|word| text.starts_with(word));
+        let first = match args.first() {
+            Some(OpaqueArg::Text(first)) => first.clone(),
+            Some(OpaqueArg::Value(_) | OpaqueArg::Variable(_)) | None => "".into(),
+        };
+        let rest = first.strip_prefix(node.name()).filter(|rest| rest.starts_with(['(', '{']));
+        if let Some(rest) = rest {
+            args[0] = OpaqueArg::Text(format!("{class}{rest}").into());
+        } else if first.starts_with('{') {
+            args[0] = OpaqueArg::Text(format!("{class}{first}").into());
+        } else if !is_deduced {
+            args.insert(0, OpaqueArg::Text(format!("{class}(").into()));
+            args.push(OpaqueArg::Text(")".into()));
+        }
+        args
+    }
+
+    /// The text of an expression in pieces, with the variables between them; none if it cannot be passed through.
+    fn passage(&mut self, node: &'a Node, problem: &Problem) -> Option<Vec<OpaqueArg>> {
+        let is_news = matches!(problem, Problem::New(found) if found.code != BROKEN_DUMP);
+        if self.pass != Pass::Host || self.inlining > 0 || !is_news {
+            return None;
+        }
+        let mut passage = Passage::default();
+        self.look(node, false, &mut passage)?;
+        let hands_over =
+            |arg: &OpaqueArg| matches!(arg.variable(), Some(place) if !matches!(place.ty, Type::Opaque(_)));
+        // A function of another file may keep the address; one of C's library does not.
+        if !passage.declared.is_empty() && passage.variables.iter().any(|(_, arg)| hands_over(arg)) {
+            return None;
+        }
+        let args = self.pieces(node.span, passage.variables)?;
+        let headers = self.headers(node.span);
+        let preamble = &mut self.context.module.preamble;
+        preamble.extend(headers.into_iter().chain(passage.declared));
+        Some(args)
+    }
+
+    /// Collects the variables of an expression; none if something in it must be read.
+    fn look(&mut self, node: &'a Node, is_read: bool, passage: &mut Passage) -> Option<()> {
+        let file = |span: &Span| self.context.declarations(self.pass).file_name(*span);
+        let is_own_macro = node.spelling.as_deref().is_some_and(|spelled| is_not_system(file(spelled)));
+        let is_load = node.kind == Kind::ImplicitCastExpr && node.data.cast_kind.as_deref() == Some("LValueToRValue");
+        let is_element = is_load && node.inner.first().is_some_and(|inner| inner.kind != Kind::DeclRefExpr);
+        if (is_own_macro || is_element)
+            && let Some(value) = self.read_number(node)
+        {
+            passage.variables.push((node.span, OpaqueArg::Value(value)));
+            return Some(());
+        }
+        // What a macro of the program stands for is not there in the derivative.
+        if is_own_macro {
+            return None;
+        }
+        match node.kind {
+            Kind::CUDAKernelCallExpr | Kind::CXXThisExpr | Kind::LambdaExpr => return None,
+            Kind::DeclRefExpr => return self.look_at_name(node, is_read, passage),
+            Kind::MemberExpr => {
+                if node.data.referenced_member_decl.is_some_and(|member| self.is_own(member)) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        node.inner.iter().try_for_each(|inner| self.look(inner, is_load, passage))
+    }
+
+    /// The value of a part that lowering can read, in a variable: `sizes[0]`, or a number that a macro names.
+    fn read_number(&mut self, node: &'a Node) -> Option<Expr> {
+        let is_word = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        let stands_alone = node.spelling.is_none() || self.text(node.span).is_some_and(is_word);
+        let ty = self.context.node_type(self.pass, node).ok().filter(is_number)?;
+        if !stands_alone || node.is_glvalue() {
+            return None;
+        }
+        let before = self.block.len();
+        match self.value_unspanned(node) {
+            Ok(value) => Some(self.keep(convert(value, ty))),
+            Err(_) => {
+                self.block.truncate(before);
+                None
+            }
+        }
+    }
+
+    fn look_at_name(&mut self, node: &'a Node, is_read: bool, passage: &mut Passage) -> Option<()> {
+        let reference = node.data.referenced_decl.as_ref()?;
+        let name = reference.name.as_deref().unwrap_or_default();
+        if let Some(binding) = self.bindings.get(&reference.id) {
+            let Binding::Local(local) = binding else { return None };
+            let place = self.local_place(*local);
+            let is_written_out = node.spelling.is_none() && self.text(node.span) == Some(name);
+            let arg = handed_over(place, is_read).filter(|_| is_written_out)?;
+            passage.variables.push((node.span, arg));
+            return Some(());
+        }
+        let is_library = LIBRARIES.iter().any(|start| name.starts_with(start));
+        match (self.context.declarations(self.pass).get(reference.id), is_library) {
+            (_, true) => None,
+            // The standard library's declarations are not read.
+            (None, false) => Some(()),
+            (Some(declared), false) => {
+                let declarations = self.context.declarations(self.pass);
+                let is_free =
+                    declared.node.kind == Kind::FunctionDecl && declarations.scope(declared).spelling.is_empty();
+                if !is_free || declarations.definition(reference.id).is_some() || declared.node.spelling.is_some() {
+                    return None;
+                }
+                let text = self.text(declared.node.span)?.trim_start_matches("extern ").to_owned();
+                let linkage =
+                    if declared.node.data.mangled_name.as_deref() == Some(name) { "extern \"C\" " } else { "" };
+                passage.declared.insert(format!("{linkage}{};", in_one_line(&text)?).into());
+                Some(())
+            }
+        }
+    }
+
+    /// Whether the program declares something, and not the standard library.
+    fn is_own(&self, id: NodeId) -> bool {
+        self.context.declarations(self.pass).get(id).is_some()
+    }
+
+    /// Whether a type is made of types of the program.
+    fn names_own_type(&self, spelling: &str) -> bool {
+        let words = spelling.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':');
+        words.filter(|word| !word.is_empty()).any(|word| self.context.find_record(self.pass, word).is_some())
+    }
+
+    fn text(&self, span: Span) -> Option<&'a str> {
+        self.context.declarations(self.pass).text(span)
+    }
+
+    /// The headers of the standard library that the file of a span includes.
+    fn headers(&self, span: Span) -> Vec<Name> {
+        let text = self.context.declarations(self.pass).text_of_file(span).unwrap_or_default();
+        let included = text.lines().filter_map(|line| {
+            let header = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim();
+            let end = header.find('>').filter(|_| header.starts_with('<'))?;
+            Some(&header[..=end])
+        });
+        let is_needed = |header: &&str| !OWN_HEADERS.iter().any(|own| header.starts_with(own));
+        included.filter(is_needed).map(Name::from).collect()
+    }
+
+    fn pieces(&self, span: Span, mut variables: Vec<(Span, OpaqueArg)>) -> Option<Vec<OpaqueArg>> {
+        variables.sort_by_key(|(at, _)| at.start);
+        let mut pieces = Vec::new();
+        let mut start = span.start;
+        for (at, arg) in variables {
+            if at.file != span.file || at.start < start {
+                return None;
+            }
+            push_text(&mut pieces, self.text(Span { start, end: at.start, ..span })?)?;
+            pieces.push(arg);
+            start = at.end;
+        }
+        push_text(&mut pieces, self.text(Span { start, ..span })?)?;
+        Some(pieces)
+    }
+}
+
+fn is_number(ty: &Type) -> bool {
+    matches!(ty, Type::Bool | Type::Int(_) | Type::Float(_))
+}
+
+/// Whether a type is a pointer to something that only other code knows: `FILE*`. What streams are waited for must be read.
+fn is_handle(ty: &Type) -> bool {
+    let is_cuda = |name: &str| name.starts_with("CU") || name.starts_with("cu");
+    matches!(ty.pointee(), Some(Type::Opaque(name)) if !is_cuda(name)) && !ty.is_reference()
+}
+
+/// How a variable is handed over, if it may be.
+fn handed_over(place: Place, is_read: bool) -> Option<OpaqueArg> {
+    let is_plain = match &place.ty {
+        Type::Opaque(_) => return Some(OpaqueArg::Variable(place)),
+        ty if is_handle(ty) => true,
+        Type::Bool | Type::Int(_) | Type::Float(_) => true,
+        // What is behind a pointer to pointers would be lost; the words of the command line are no pointers of interest.
+        Type::Pointer(pointer) if is_read && !pointer.is_reference => {
+            let is_word = |ty: &Type| matches!(ty.pointee(), Some(Type::Int(_)));
+            !pointer.pointee.is_pointer() || is_word(&pointer.pointee)
+        }
+        Type::Pointer(_) | Type::Void | Type::Array(..) | Type::Record(_) => false,
+    };
+    let arg = if is_read { OpaqueArg::Value(Expr::load(place)) } else { OpaqueArg::Variable(place) };
+    is_plain.then_some(arg)
+}
+
+fn push_text(pieces: &mut Vec<OpaqueArg>, text: &str) -> Option<()> {
+    if !text.is_empty() {
+        pieces.push(OpaqueArg::Text(in_one_line(text)?.into()));
+    }
+    Some(())
+}
+
+/// A text without line breaks; none if it has comments or directives.
+fn in_one_line(text: &str) -> Option<String> {
+    if !text.contains('\n') {
+        return Some(text.to_owned());
+    }
+    let is_plain = !text.contains("//") && !text.contains("/*") && !text.contains('#');
+    is_plain.then(|| text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,43 @@
+//! Host code that is passed through: a part of the forward sweep alone, if nothing active is handed to it.
+
+use super::{Pair, Rules};
+use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
+use crate::ir::{Block, Expr, OpaqueArg, Place, PlaceKind, Stmt, Type};
+use crate::transform::runtime_calls::PASSED_HELP;
+
+impl Rules<'_> {
+    /// Code that is not read.
+    pub(in crate::transform::reverse) fn passed(&mut self, stmt: &Stmt, args: &[OpaqueArg]) -> Pair {
+        for value in args.iter().filter_map(OpaqueArg::value) {
+            if self.leads_to_active(&value) {
+                let name = value.as_local().map_or("this", |local| self.facts.primal.local_name(local)).to_owned();
+                let message = format!("code that is not read is handed `{name}`, which leads to active values");
+                self.refuse_passed(stmt, message);
+            }
+        }
+        for (id, global) in self.facts.module.globals.entries() {
+            let value = Expr::load(Place::new(PlaceKind::Global(id), global.ty.clone()));
+            if !global.storage.is_on_device() && self.leads_to_active(&value) {
+                let message = format!("code that is not read may use `{}`, which leads to active values", global.name);
+                self.refuse_passed(stmt, message);
+            }
+        }
+        Pair { forward: vec![stmt.clone()], reverse: Block::new() }
+    }
+
+    fn leads_to_active(&self, value: &Expr) -> bool {
+        // A handle is made by code that is not read, which was handed nothing active.
+        if matches!(value.ty.pointee(), Some(Type::Opaque(_))) {
+            return false;
+        }
+        let reached = self.facts.objects.reachable(value);
+        reached.iter().any(|object| self.facts.activity.is_touched(object))
+            || self.facts.activity.is_varied_value(self.facts.objects, value)
+    }
+
+    fn refuse_passed(&mut self, stmt: &Stmt, message: String) {
+        let help =
+            "if no derivative goes through it, put it into a function of its own and say so with COTANGENT_CONSTANT";
+        self.report(Diagnostic::new(NO_DERIVATIVE, stmt.span, message, "its derivative is not known").help(help));
+    }
+}
