@@ -22,7 +22,8 @@ use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{Dialect, emit};
 use cotangent::ir::{Module, Space, text};
 use cotangent::lower::{Passes, lower_with_rules};
-use cotangent_driver::derivative::{Extent, Mode, Wanted, differentiate, lowered, print_derivative};
+use cotangent::source::Sources;
+use cotangent_driver::derivative::{Extent, Mode, Wanted, differentiate, lowered, print_derivative, request};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{Failure, Input, read, read_device, with_deep_stack};
 use cotangent_driver::{Environment, Tools};
@@ -40,21 +41,28 @@ const OWN_TEXTS: &str = "COTANGENT_OWN_TEXTS";
 /// Has fixtures be proved as nvcc compiles them, and nothing else be tested: `cargo xtask nvcc`.
 const BY_NVCC: &str = "COTANGENT_BY_NVCC";
 
+/// The folder that `cargo xtask mutants` keeps the modules of fixtures in, so that Clang reads each only once. Derivatives
+/// are compared with the committed texts, and nothing else is tested.
+const MODULES: &str = "COTANGENT_MODULES";
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/grad");
     let (derivatives, sources): (Vec<PathBuf>, Vec<PathBuf>) =
         files(&root).into_iter().partition(|path| is_derivative(path));
     let mut trials: Vec<Trial> = Vec::new();
+    for path in sources {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        trials.push(Trial::test(name, move || check(&path)));
+    }
+    if std::env::var_os(MODULES).is_some() {
+        return libtest_mimic::run(&arguments, trials).exit_code();
+    }
     trials.push(Trial::test("every_derivative_is_claimed", move || every_derivative_is_claimed(&derivatives)));
     trials.push(Trial::test("a_gradient_without_its_atomics_fails", a_gradient_without_its_atomics_fails));
     trials.push(Trial::test("a_misspelt_directive_is_an_error", a_misspelt_directive_is_an_error));
     let time_loop = root.join("host_time_loop.cu");
     trials.push(Trial::test("copies_of_a_time_loop_in_the_hosts_memory", move || copies_on_the_host(&time_loop)));
-    for path in sources {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        trials.push(Trial::test(name, move || check(&path)));
-    }
     for path in files(&root.join("refused")) {
         let name = format!("refused::{}", path.file_stem().unwrap_or_default().to_string_lossy());
         trials.push(Trial::test(name, move || check_refused(&path)));
@@ -97,6 +105,9 @@ fn check(path: &Path) -> Result<(), Failed> {
         return prove(path, &directives, &["--nvcc"], &[]);
     }
     let modes: Vec<(Mode, &str)> = MODES.into_iter().filter(|(mode, _)| directives.wants(*mode)).collect();
+    if let Some(folder) = std::env::var_os(MODULES) {
+        return check_texts(&tools, path, &directives, &modes, Path::new(&folder));
+    }
     let scratch = tempfile::tempdir()?;
     for ((mode, suffix), module) in modes.iter().zip(derive(&tools, path, &directives, &modes)?) {
         let printed = emit(&module, Dialect::Cuda);
@@ -118,6 +129,36 @@ fn check(path: &Path) -> Result<(), Failed> {
         }
     }
     prove(path, &directives, &["--nvcc"], &[])
+}
+
+/// Compares the derivatives of a module that was kept; keeps it first, after a line with the function's name.
+fn check_texts(
+    tools: &Tools,
+    path: &Path,
+    directives: &Directives,
+    modes: &[(Mode, &str)],
+    folder: &Path,
+) -> Result<(), Failed> {
+    let wanted = wanted(directives);
+    let kept = folder.join(path.with_extension("ir").file_name().unwrap_or_default());
+    if !kept.exists() {
+        let module = with_module(tools, path, |passes| {
+            let (module, request) = lowered(passes, &wanted)?;
+            Ok(format!("// {}\n{}", module.functions[request.function].name, text::print(&module)))
+        })?;
+        fs::write(&kept, module)?;
+    }
+    let contents = fs::read_to_string(&kept)?;
+    let name = contents.lines().next().and_then(|line| line.strip_prefix("// ")).unwrap_or_default();
+    let module = text::parse(&contents).map_err(|error| format!("{}: {error}", kept.display()))?;
+    let function = module.function(name).ok_or_else(|| format!("{}: no `{name}`", kept.display()))?;
+    let failed = |found: Vec<Diagnostic>| Failed::from(diagnostic::render(&found, &Sources::default(), false));
+    let request = request(&module, function, &wanted).map_err(failed)?;
+    for (mode, suffix) in modes {
+        let derivative = differentiate(&module, &request, *mode).map_err(failed)?;
+        compare_or_bless(&path.with_extension(suffix), &emit(&derivative, Dialect::Cuda))?;
+    }
+    Ok(())
 }
 
 fn a_misspelt_directive_is_an_error() -> Result<(), Failed> {
