@@ -106,8 +106,11 @@ pub(crate) fn mutants(draw: &Draw) -> Result<()> {
     };
     if drawn.iter().take(wanted).any(|mutant| !is_done(&log, mutant)) {
         println!("without a mutant:");
-        let outcome = bench.run()?;
-        ensure!(outcome.result == SURVIVED, "without a mutant, {} fail", outcome.result);
+        // The first time it makes the modules.
+        let outcome = bench.run(BUILD_SECONDS)?;
+        let modules = bench.modules.display();
+        let help = format!("if lowering has changed since an earlier run, delete {modules}");
+        ensure!(outcome.result == SURVIVED, "without a mutant, not all pass: {}\n{help}", outcome.result);
         println!("  all pass, {} s", outcome.seconds);
     }
     let (mut tried, mut built): (Vec<&Mutant>, usize) = (Vec::new(), 0);
@@ -118,7 +121,7 @@ pub(crate) fn mutants(draw: &Draw) -> Result<()> {
         if !is_done(&log, mutant) {
             println!("[{}/{wanted}] {}", built + 1, mutant.name);
             bench.apply(mutant)?;
-            let outcome = bench.run();
+            let outcome = bench.run(0);
             git(&bench.tree, &["checkout", "--force", "--", "."])?;
             let outcome = outcome?;
             println!("  {}, {} s", outcome.result, outcome.seconds);
@@ -177,7 +180,7 @@ struct Bench {
     tree: PathBuf,
     /// The target folder, in which little changes between mutants.
     build: PathBuf,
-    /// The modules of fixtures.
+    /// The modules of fixtures. Clang takes minutes for them, so they are kept.
     modules: PathBuf,
     log: PathBuf,
 }
@@ -192,10 +195,6 @@ impl Bench {
         }
         let head = git(&workspace::root(), &["rev-parse", "HEAD"])?;
         git(&tree, &["checkout", "--force", "--detach", head.trim()])?;
-        // They may be those of another commit.
-        if modules.exists() {
-            fs::remove_dir_all(&modules)?;
-        }
         fs::create_dir_all(&modules)?;
         Ok(Bench { tree, build, modules, log: folder.join(format!("{}.jsonl", draw.seed)) })
     }
@@ -224,8 +223,8 @@ impl Bench {
         git(&self.tree, &["apply", &patch.display().to_string()]).map(drop)
     }
 
-    /// Which tier fails first.
-    fn run(&self) -> Result<Outcome> {
+    /// Which tier fails first. A tier may take its own time, or this if it is longer.
+    fn run(&self, seconds: u32) -> Result<Outcome> {
         let start = Instant::now();
         let outcome = |result: String| Outcome { result, seconds: start.elapsed().as_secs() };
         for (index, tier) in TIERS.iter().enumerate() {
@@ -233,7 +232,7 @@ impl Bench {
                 ensure!(index == 0, "the tests `{}` do not build, and those before did", tier.name);
                 return Ok(outcome(UNVIABLE.to_owned()));
             }
-            match self.cargo(tier, tier.seconds).arg("--").args(tier.filter).status()?.code() {
+            match self.cargo(tier, tier.seconds.max(seconds)).arg("--").args(tier.filter).status()?.code() {
                 Some(0) => {}
                 Some(TIMED_OUT | KILLED) => return Ok(outcome(format!("{TIMEOUT}{}", tier.name))),
                 Some(_) => return Ok(outcome(tier.name.to_owned())),
