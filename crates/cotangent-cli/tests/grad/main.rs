@@ -97,16 +97,16 @@ fn check(path: &Path) -> Result<(), Failed> {
     if directives.arguments.is_empty() {
         return Err("a fixture needs a line `// run: CALL`".into());
     }
+    let modes: Vec<(Mode, &str)> = MODES.into_iter().filter(|(mode, _)| directives.wants(*mode)).collect();
+    if let Some(folder) = std::env::var_os(MODULES) {
+        return check_texts(path, &directives, &modes, Path::new(&folder));
+    }
     let tools = Tools::find(Environment::of_process())?;
     if let Some(folder) = std::env::var_os(OWN_TEXTS) {
         return write_own_text(&tools, path, &source, &directives, Path::new(&folder));
     }
     if std::env::var_os(BY_NVCC).is_some() {
         return prove(path, &directives, &["--nvcc"], &[]);
-    }
-    let modes: Vec<(Mode, &str)> = MODES.into_iter().filter(|(mode, _)| directives.wants(*mode)).collect();
-    if let Some(folder) = std::env::var_os(MODULES) {
-        return check_texts(&tools, path, &directives, &modes, Path::new(&folder));
     }
     let scratch = tempfile::tempdir()?;
     for ((mode, suffix), module) in modes.iter().zip(derive(&tools, path, &directives, &modes)?) {
@@ -132,17 +132,12 @@ fn check(path: &Path) -> Result<(), Failed> {
 }
 
 /// Compares the derivatives of a module that was kept; keeps it first, after a line with the function's name.
-fn check_texts(
-    tools: &Tools,
-    path: &Path,
-    directives: &Directives,
-    modes: &[(Mode, &str)],
-    folder: &Path,
-) -> Result<(), Failed> {
+fn check_texts(path: &Path, directives: &Directives, modes: &[(Mode, &str)], folder: &Path) -> Result<(), Failed> {
     let wanted = wanted(directives);
     let kept = folder.join(path.with_extension("ir").file_name().unwrap_or_default());
     if !kept.exists() {
-        let module = with_module(tools, path, |passes| {
+        let tools = Tools::find(Environment::of_process())?;
+        let module = with_module(&tools, path, |passes| {
             let (module, request) = lowered(passes, &wanted)?;
             Ok(format!("// {}\n{}", module.functions[request.function].name, text::print(&module)))
         })?;
