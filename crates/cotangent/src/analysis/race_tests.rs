@@ -136,6 +136,7 @@ fn loops_are_matched_with_their_mirror_images() {
     assert_eq!(kernel(&format!("{forward} for k: int = 0; k < m; k += 1 {{ {add} }}")), "p");
     assert_eq!(kernel(&format!("{forward} for k: int = m; k >= 0; k -= 1 {{ {add} }}")), "a");
     assert_eq!(kernel(&format!("{forward} for k: int = 0; k <= m; k += 1 {{ {add} }}")), "a");
+    assert_eq!(kernel(&format!("{forward} for k: int = (m - 1); k > 0; k -= 1 {{ {add} }}")), "a");
     // A loop that may not run owns nothing outside.
     assert_eq!(kernel("for j: int = 0; j < m; j += 1 { y[i] = x[i]; } d_x[i] += 1.0f;"), "a");
     assert_eq!(
