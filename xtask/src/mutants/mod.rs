@@ -33,6 +33,9 @@ pub(crate) struct Draw {
     /// Only every n-th, from the k-th on, in folders of their own: `1/2` and `2/2` may run at once.
     #[arg(long, value_name = "K/N", value_parser = parse_shard, default_value = "1/1")]
     shard: (usize, usize),
+    /// Only the first tiers: the last takes minutes for a survivor.
+    #[arg(long, default_value_t = TIERS.len())]
+    tiers: usize,
     /// Try the survivors of the log again.
     #[arg(long)]
     again: bool,
@@ -55,7 +58,7 @@ const TIERS: &[Tier] = &[
         tests: &["--package", "cotangent", "--lib", "--test", "texts"],
         filter: &[],
         variable: None,
-        seconds: 120,
+        seconds: 60,
     },
     // Executing a derivative whose text is as committed proves nothing more.
     Tier {
@@ -63,7 +66,7 @@ const TIERS: &[Tier] = &[
         tests: &["--package", "cotangent-cli", "--test", "grad"],
         filter: &["--quiet"],
         variable: Some("COTANGENT_MODULES"),
-        seconds: 120,
+        seconds: 60,
     },
     Tier {
         name: "refusals",
@@ -185,6 +188,8 @@ struct Bench {
     /// The modules of fixtures. Clang takes minutes for them, so they are kept.
     modules: PathBuf,
     log: PathBuf,
+    /// How many are run.
+    tiers: usize,
     /// What the log has: the last outcome of each mutant.
     known: HashMap<String, Outcome>,
 }
@@ -205,7 +210,8 @@ impl Bench {
         fs::create_dir_all(&modules)?;
         let text = if log.exists() { fs::read_to_string(&log)? } else { String::new() };
         // The last line may be cut off.
-        Ok(Bench { tree, build, modules, log, known: text.lines().filter_map(parse_line).collect() })
+        let known = text.lines().filter_map(parse_line).collect();
+        Ok(Bench { tree, build, modules, log, tiers: draw.tiers.min(TIERS.len()), known })
     }
 
     /// Keeps what came of a mutant.
@@ -269,7 +275,7 @@ impl Bench {
     fn run(&self, mutant: Option<usize>, seconds: u32) -> Result<Outcome> {
         let start = Instant::now();
         let outcome = |result: String| Outcome { result, seconds: start.elapsed().as_secs() };
-        for tier in TIERS {
+        for tier in &TIERS[..self.tiers] {
             if mutant.is_none() {
                 let status = self.cargo(tier, BUILD_SECONDS).arg("--no-run").stderr(Stdio::inherit()).status()?;
                 ensure!(status.success(), "the tests `{}` do not build", tier.name);
