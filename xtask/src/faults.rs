@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::workspace;
+use crate::workspace::{self, git};
 
 /// So many programs are tried.
 const PROGRAMS: u64 = 1_000;
@@ -65,10 +65,4 @@ fn first_wrong(tree: &Path, build: &Path, seed: u64) -> Result<Option<(u64, Stri
         Some((seed.parse::<u64>().ok()?, kind.to_owned()))
     });
     Ok(wrong.min_by_key(|(seed, _)| *seed))
-}
-
-fn git(folder: &Path, words: &[&str]) -> Result<String> {
-    let output = Command::new("git").current_dir(folder).args(words).output()?;
-    ensure!(output.status.success(), "git {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr));
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -1,8 +1,9 @@
 //! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
-//! `docs`, `kernels`, `bench`.
+//! `mutants`, `docs`, `kernels`, `bench`.
 
 mod faults;
 mod kernels;
+mod mutants;
 mod setup;
 mod tidy;
 mod validate;
@@ -85,6 +86,9 @@ enum Task {
         #[arg(long, default_value_t = 0)]
         seed: u64,
     },
+    /// Change `analysis` and `transform` at random places, one at a time, and see that tests notice each. Goes on where it
+    /// was stopped.
+    Mutants(mutants::Draw),
     /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md, docs/runtime.md.
     Docs,
     /// Print what ptxas says about kernels and their gradients, as a table.
@@ -105,6 +109,7 @@ fn main() -> ExitCode {
         Task::Random { count, seed, wrong } => random("__random", count, seed, wrong.as_deref()),
         Task::Programs { count, seed, wrong } => random("__programs", count, seed, wrong.as_deref()),
         Task::Faults { filter, seed } => faults::faults(filter.as_deref(), seed),
+        Task::Mutants(draw) => mutants::mutants(&draw),
         Task::Docs => write("cotangent-driver", &["--test", "main"], &["manual::"], None),
         Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),

@@ -40,3 +40,10 @@ pub(crate) fn files() -> Result<Vec<SourceFile>> {
     }
     Ok(files)
 }
+
+/// What a command of git says, run in a folder.
+pub(crate) fn git(folder: &Path, words: &[&str]) -> Result<String> {
+    let output = Command::new("git").current_dir(folder).args(words).output()?;
+    ensure!(output.status.success(), "git {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -2,7 +2,7 @@
 
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{self, Dialect, SharedWith};
-use cotangent::ir::{self, Module, Provided};
+use cotangent::ir::{self, FunctionId, Module, Provided};
 use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
 use cotangent::transform::{Request, forward, planned_reverse, reverse, seeds};
@@ -152,14 +152,19 @@ pub fn lowered_beside(
     let function = function.ok_or_else(|| {
         vec![Diagnostic::new(diagnostic::INTERNAL, Span::NONE, "the requested function was lost", "while lowering")]
     })?;
-    let request = Request::new(&module, function, wanted.wrt)?;
+    let request = request(&module, function, wanted)?;
+    Ok((module, request, provided))
+}
+
+/// What is wanted of a function of this module, in its terms.
+pub fn request(module: &Module, function: FunctionId, wanted: &Wanted<'_>) -> Result<Request, Vec<Diagnostic>> {
+    let request = Request::new(module, function, wanted.wrt)?;
     let request = match wanted.split {
-        Some(saved) => request.split(&module, saved)?,
+        Some(saved) => request.split(module, saved)?,
         None => request,
     };
-    let request = request.rolled_back(&module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
-    let request = request.with_wide_adjoints(&module, wanted.wide_adjoints)?;
-    Ok((module, request, provided))
+    let request = request.rolled_back(module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
+    request.with_wide_adjoints(module, wanted.wide_adjoints)
 }
 
 /// Differentiates, and checks what came out: a contradiction is reported as our mistake, and nothing is printed.

@@ -24,7 +24,8 @@ use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{Dialect, emit};
 use cotangent::ir::{Module, Space, text};
 use cotangent::lower::{Passes, lower_with_rules};
-use cotangent_driver::derivative::{Extent, Mode, Wanted, differentiate, lowered, print_derivative};
+use cotangent::source::Sources;
+use cotangent_driver::derivative::{Extent, Mode, Wanted, differentiate, lowered, print_derivative, request};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{Failure, Input, read, read_device, with_deep_stack};
 use cotangent_driver::{Environment, Tools};
@@ -42,22 +43,29 @@ const OWN_TEXTS: &str = "COTANGENT_OWN_TEXTS";
 /// Has fixtures be proved as nvcc compiles them, and nothing else be tested: `cargo xtask nvcc`.
 const BY_NVCC: &str = "COTANGENT_BY_NVCC";
 
+/// The folder that `cargo xtask mutants` keeps the modules of fixtures in, so that Clang reads each only once. Derivatives
+/// are compared with the committed texts, and nothing else is tested.
+const MODULES: &str = "COTANGENT_MODULES";
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/grad");
     let (derivatives, sources): (Vec<PathBuf>, Vec<PathBuf>) =
         listing::by_feature(&root).into_iter().partition(|path| is_derivative(path));
     let mut trials: Vec<Trial> = Vec::new();
-    trials.push(Trial::test("every_derivative_is_claimed", move || every_derivative_is_claimed(&derivatives)));
-    trials.push(Trial::test("a_gradient_without_its_atomics_fails", a_gradient_without_its_atomics_fails));
-    trials.push(Trial::test("a_misspelt_directive_is_an_error", a_misspelt_directive_is_an_error));
     let all = sources.clone();
-    trials.push(Trial::test("no_two_fixtures_have_one_name", move || listing::no_two_have_one_name(&all)));
-    let time_loop = root.join("host/host_time_loop.cu");
-    trials.push(Trial::test("copies_of_a_time_loop_in_the_hosts_memory", move || copies_on_the_host(&time_loop)));
     for path in sources {
         trials.push(Trial::test(listing::name(&path), move || check(&path)));
     }
+    if std::env::var_os(MODULES).is_some() {
+        return libtest_mimic::run(&arguments, trials).exit_code();
+    }
+    trials.push(Trial::test("every_derivative_is_claimed", move || every_derivative_is_claimed(&derivatives)));
+    trials.push(Trial::test("a_gradient_without_its_atomics_fails", a_gradient_without_its_atomics_fails));
+    trials.push(Trial::test("a_misspelt_directive_is_an_error", a_misspelt_directive_is_an_error));
+    trials.push(Trial::test("no_two_fixtures_have_one_name", move || listing::no_two_have_one_name(&all)));
+    let time_loop = root.join("host/host_time_loop.cu");
+    trials.push(Trial::test("copies_of_a_time_loop_in_the_hosts_memory", move || copies_on_the_host(&time_loop)));
     for path in listing::files(&root.join(listing::REFUSED)) {
         trials.push(Trial::test(format!("refused::{}", listing::name(&path)), move || check_refused(&path)));
     }
@@ -84,6 +92,10 @@ fn check(path: &Path) -> Result<(), Failed> {
     if directives.arguments.is_empty() {
         return Err("a fixture needs a line `// run: CALL`".into());
     }
+    let modes: Vec<(Mode, &str)> = MODES.into_iter().filter(|(mode, _)| directives.wants(*mode)).collect();
+    if let Some(folder) = std::env::var_os(MODULES) {
+        return check_texts(path, &directives, &modes, Path::new(&folder));
+    }
     let tools = Tools::find(Environment::of_process())?;
     if let Some(folder) = std::env::var_os(OWN_TEXTS) {
         return write_own_text(&tools, path, &source, &directives, Path::new(&folder));
@@ -91,7 +103,6 @@ fn check(path: &Path) -> Result<(), Failed> {
     if std::env::var_os(BY_NVCC).is_some() {
         return prove(path, &directives, &["--nvcc"], &[]);
     }
-    let modes: Vec<(Mode, &str)> = MODES.into_iter().filter(|(mode, _)| directives.wants(*mode)).collect();
     let scratch = tempfile::tempdir()?;
     for ((mode, suffix), module) in modes.iter().zip(derive(&tools, path, &directives, &modes)?) {
         let printed = emit(&module, Dialect::Cuda);
@@ -113,6 +124,31 @@ fn check(path: &Path) -> Result<(), Failed> {
         }
     }
     prove(path, &directives, &["--nvcc"], &[])
+}
+
+/// Compares the derivatives of a module that was kept; keeps it first, after a line with the function's name.
+fn check_texts(path: &Path, directives: &Directives, modes: &[(Mode, &str)], folder: &Path) -> Result<(), Failed> {
+    let wanted = wanted(directives);
+    let kept = folder.join(path.with_extension("ir").file_name().unwrap_or_default());
+    if !kept.exists() {
+        let tools = Tools::find(Environment::of_process())?;
+        let module = with_module(&tools, path, |passes| {
+            let (module, request) = lowered(passes, &wanted)?;
+            Ok(format!("// {}\n{}", module.functions[request.function].name, text::print(&module)))
+        })?;
+        fs::write(&kept, module)?;
+    }
+    let contents = fs::read_to_string(&kept)?;
+    let name = contents.lines().next().and_then(|line| line.strip_prefix("// ")).unwrap_or_default();
+    let module = text::parse(&contents).map_err(|error| format!("{}: {error}", kept.display()))?;
+    let function = module.function(name).ok_or_else(|| format!("{}: no `{name}`", kept.display()))?;
+    let failed = |found: Vec<Diagnostic>| Failed::from(diagnostic::render(&found, &Sources::default(), false));
+    let request = request(&module, function, &wanted).map_err(failed)?;
+    for (mode, suffix) in modes {
+        let derivative = differentiate(&module, &request, *mode).map_err(failed)?;
+        compare_or_bless(&path.with_extension(suffix), &emit(&derivative, Dialect::Cuda))?;
+    }
+    Ok(())
 }
 
 fn a_misspelt_directive_is_an_error() -> Result<(), Failed> {

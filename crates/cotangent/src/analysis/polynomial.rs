@@ -182,4 +182,24 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn factors_are_divided_too() {
+        let [x, y] = [0, 1].map(|id| Polynomial::atom(AtomId(id), 32));
+        let six = Polynomial::constant(6, 32).times(&x).and_then(|six| six.times(&y)).unwrap();
+        let two = Polynomial::constant(2, 32).times(&x).unwrap();
+        let three = Polynomial::constant(3, 32).times(&y).unwrap();
+        assert_eq!(six.divided(&two), Some((three, Polynomial::constant(0, 32))));
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_known() {
+        let atoms = || (0..).map(|id| Polynomial::atom(AtomId(id), 32));
+        let one = || Polynomial::constant(1, 32);
+        let product = |factors: usize| atoms().take(factors).try_fold(one(), |product, atom| product.times(&atom));
+        assert!(product(MAX_FACTORS).is_some() && product(MAX_FACTORS + 1).is_none());
+        let sum =
+            |terms: usize| atoms().take(terms).try_fold(Polynomial::constant(0, 32), |sum, atom| sum.plus(1, &atom));
+        assert!(sum(MAX_TERMS).is_some() && sum(MAX_TERMS + 1).is_none());
+    }
 }

@@ -136,6 +136,11 @@ fn loops_are_matched_with_their_mirror_images() {
     assert_eq!(kernel(&format!("{forward} for k: int = 0; k < m; k += 1 {{ {add} }}")), "p");
     assert_eq!(kernel(&format!("{forward} for k: int = m; k >= 0; k -= 1 {{ {add} }}")), "a");
     assert_eq!(kernel(&format!("{forward} for k: int = 0; k <= m; k += 1 {{ {add} }}")), "a");
+    assert_eq!(kernel(&format!("{forward} for k: int = (m - 1); k > 0; k -= 1 {{ {add} }}")), "a");
+    // An unsigned bound below the start ends the one loop at once, and not the other.
+    let forward = "let u: unsigned int = threadIdx.x; for j: unsigned int = 1u; j < u; j += 1u { y[(j + u)] = x[0]; }";
+    let back = "for k: unsigned int = (u - 1u); k >= 1u; k -= 1u { d_x[(k + u)] += 1.0f; }";
+    assert_eq!(kernel(&format!("{forward} {back}")), "a");
     // A loop that may not run owns nothing outside.
     assert_eq!(kernel("for j: int = 0; j < m; j += 1 { y[i] = x[i]; } d_x[i] += 1.0f;"), "a");
     assert_eq!(

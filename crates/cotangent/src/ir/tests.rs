@@ -113,7 +113,8 @@ impl Seen {
                 if let StmtKind::Collective { op, .. } = &stmt.kind {
                     self.add("CollectiveOp", op);
                 }
-                if let StmtKind::Opaque { args, .. } = &stmt.kind {
+                if let StmtKind::Opaque { code, args, .. } = &stmt.kind {
+                    self.add("Unread", code);
                     args.iter().for_each(|arg: &OpaqueArg| self.add("OpaqueArg", arg));
                 }
             }
@@ -142,7 +143,10 @@ fn random_modules_have_every_kind() {
         }
     }
     let enumerations = [
-        (STMT, &["StmtKind", "LoopTest", "BarrierKind", "AtomicOp", "Scope", "CollectiveOp", "OpaqueArg"][..]),
+        (
+            STMT,
+            &["StmtKind", "LoopTest", "BarrierKind", "AtomicOp", "Scope", "CollectiveOp", "Unread", "OpaqueArg"][..],
+        ),
         (EXPR, &["ExprKind", "UnaryOp", "BinaryOp", "Builtin", "PlaceKind"]),
         (TYPES, &["Type", "IntKind", "FloatKind"]),
         (MODULE, &["GlobalStorage", "Space", "Storage"]),

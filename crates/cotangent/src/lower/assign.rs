@@ -5,7 +5,7 @@ use super::constant::convert;
 use super::context::{Lowered, broken};
 use super::expr::binary_operator;
 use crate::clang::{Kind, Node};
-use crate::ir::{BinaryOp, Expr, Place, StmtKind, Type};
+use crate::ir::{BinaryOp, Expr, Place, StmtKind, Type, Unread};
 
 impl<'a> Body<'_, 'a> {
     /// `place = value`. The value is evaluated first, as C++17 prescribes.
@@ -41,6 +41,14 @@ impl<'a> Body<'_, 'a> {
         let mut value = self.value(value)?;
         let before = self.block.len();
         let place = self.place(target)?;
+        if self.block.len() == before
+            && place.as_local().is_some()
+            && place.ty == value.ty
+            && let Some(args) = self.take_passed(&value)
+        {
+            self.emit(StmtKind::Opaque { code: Unread::Passed, args, into: Some(place.clone()) });
+            return Ok(place);
+        }
         self.protect(before, [&mut value]);
         let place = self.fixed(place);
         let value = convert(value, place.ty.clone());

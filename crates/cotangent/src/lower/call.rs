@@ -4,7 +4,7 @@ use super::body::Body;
 use super::callee::{Callee, Object};
 use super::constant::convert;
 use super::construct::MAX_INLINING;
-use super::context::{Lowered, broken, problem_with_help};
+use super::context::{Lowered, Pass, broken, problem_with_help};
 use super::loops::is_written;
 use super::prepared::{Action, PreparedCall};
 use super::vector::Member;
@@ -26,7 +26,11 @@ impl<'a> Body<'_, 'a> {
             }
             Kind::CXXNewExpr => Ok(Some(node)),
             Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr if !node.is_glvalue() => {
-                let callee = self.callee(node)?;
+                // What may be passed through is a value.
+                let callee = match self.callee(node) {
+                    Err(_) if self.pass == Pass::Host => return Ok(None),
+                    callee => callee?,
+                };
                 let is_statement = match callee {
                     Callee::Function { .. } | Callee::Opaque(_) | Callee::Runtime(_) | Callee::Intrinsic(_) => true,
                     Callee::Math(_)

@@ -57,6 +57,19 @@ impl<'a> Body<'_, 'a> {
         Ok(Expr::load(self.local_place(local)))
     }
 
+    /// Takes back what was passed through last, if that is the whole of a value: it can go where the value goes.
+    pub(super) fn take_passed(&mut self, value: &Expr) -> Option<Vec<OpaqueArg>> {
+        let [.., first, last] = self.block.as_slice() else { return None };
+        let StmtKind::Declare { local, init: None } = first.kind else { return None };
+        let StmtKind::Opaque { code: Unread::Passed, args, into: Some(into) } = &last.kind else { return None };
+        if value.as_local() != Some(local) || into.as_local() != Some(local) || !self.locals[local].name.is_empty() {
+            return None;
+        }
+        let args = args.clone();
+        self.block.truncate(self.block.len() - 2);
+        Some(args)
+    }
+
     /// Passes a variable through whose type or initial value is not read; else what the problem was.
     pub(super) fn pass_variable(&mut self, node: &'a Node, problem: Problem) -> Lowered<()> {
         let is_plain = node.data.storage_class.is_none() && node.spelling.is_none();
@@ -149,10 +162,8 @@ impl<'a> Body<'_, 'a> {
         match node.kind {
             Kind::CUDAKernelCallExpr | Kind::CXXThisExpr | Kind::LambdaExpr => return None,
             Kind::DeclRefExpr => return self.look_at_name(node, is_read, passage),
-            Kind::MemberExpr => {
-                if node.data.referenced_member_decl.is_some_and(|member| self.is_own(member)) {
-                    return None;
-                }
+            Kind::MemberExpr if node.data.referenced_member_decl.is_some_and(|member| self.is_own(member)) => {
+                return None;
             }
             _ => {}
         }

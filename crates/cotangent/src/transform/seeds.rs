@@ -87,3 +87,25 @@ fn note(Output { name, span }: &Output) -> Diagnostic {
         .help(format!("name `{name}` too if the result depends on it"))
         .noted()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+
+    fn notes(body: &str) -> Vec<String> {
+        let source = format!("device total: float;\nkernel k(x: const float*, y: float*, z: float*) {{ {body} }}");
+        let module = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let named = ["x", "y"].map(str::to_owned);
+        let request = Request::new(&module, module.function("k").unwrap(), Some(&named)).unwrap();
+        seeds(&module, &request).unwrap().into_iter().map(|note| note.message).collect()
+    }
+
+    #[test]
+    fn outputs_that_are_not_named_are_noted() {
+        let note = |name: &str| format!("`{name}` may depend on what is named, and is not named itself");
+        assert_eq!(notes("*y = (*x * total); *z = 1.0f;"), [""; 0]);
+        assert_eq!(notes("*y = *x; total = *x;"), [note("total")]);
+        assert_eq!(notes("*y = *x; *z = *x;"), [note("z")]);
+    }
+}

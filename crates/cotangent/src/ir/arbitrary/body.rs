@@ -207,6 +207,10 @@ impl<'a, 'n> Body<'a, 'n> {
     }
 
     fn opaque(&mut self) -> StmtKind {
+        if let Some(place) = self.into(&Type::LONG).filter(|_| self.choices.chance()) {
+            let args = vec![OpaqueArg::Text(self.choices.pick(TEXTS).into()), OpaqueArg::Variable(place)];
+            return StmtKind::Opaque { code: Unread::Passed, args, into: self.into(&Type::LONG) };
+        }
         let args = (0..self.choices.below(3)).map(|_| {
             if self.choices.chance() {
                 OpaqueArg::Value(self.any_value())

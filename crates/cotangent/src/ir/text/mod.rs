@@ -35,7 +35,7 @@
 //!         | launch NAME<<<[expr, expr, expr], [expr, expr, expr] (, shared: expr)? (, stream: expr)?>>>(expr,*) ;
 //!         | push expr to NAME ;              | pop place from NAME ;
 //!         | (place =)? call NAME(expr,*) ;   | (place =)? runtime NAME(expr,*) ;
-//!         | (place =)? opaque NAME((expr|STRING),*) ;
+//!         | (place =)? (opaque NAME | passed)((expr|STRING|changed place),*) ;
 //!         | (place =)? barrier KIND ((expr))? ;
 //!         | (place =)? atomic (block|system|anywhere)? OP(place, (compare,)? value) ;
 //!         | (place =)? collective OP ([mask])? (expr,*) ;

@@ -399,3 +399,78 @@ fn what_cannot_be_named_or_called_so_is_refused() {
     "#]],
     );
 }
+
+#[test]
+fn constant_memory_and_none_need_one_function() {
+    check(
+        "device first(p: const float*, q: const float*) -> float { return (p[0] * p[0]); }
+         kernel k(x: const float*, y: float*) {
+           let c: float[1];
+           c[0] = 1.0f;
+           let a: float;
+           a = call first(x, (&c[0] as const float*));
+           let b: float;
+           b = call first(x, null(const float*));
+           *y = (a + b);
+         }",
+        "k",
+        "x, y",
+        expect![[r#"
+            device first_pushforward_0(p: const float*, q: const float*, _d_p: float*, _d_result: float*) -> float {
+              *_d_result = ((*_d_p * *p) + (*p * *_d_p));
+              return (*p * *p);
+            }
+
+            kernel k_pushforward(x: const float*, y: float*, _d_x: float*, _d_y: float*) {
+              let c: float[1];
+              c[0] = 1.0f;
+              let _d_a: float;
+              let a: float;
+              a = call first_pushforward_0(x, (&c[0] as const float*), _d_x, &_d_a);
+              let _d_b: float;
+              let b: float;
+              b = call first_pushforward_0(x, null(const float*), _d_x, &_d_b);
+              *_d_y = (_d_a + _d_b);
+              *y = (a + b);
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_choice_of_the_users_is_no_test_of_a_tangent() {
+    check(
+        "device f(x: float, n: int) -> float { return sqrtf(((n > 0) ? x : 0.0f)); }",
+        "f",
+        "x",
+        expect![[r#"
+        device f_pushforward(x: float, n: int, _d_x: float, _d_result: float*) -> float {
+          *_d_result = ((((n > 0) ? _d_x : 0.0f) != 0.0f) ? ((0.5f / sqrtf(((n > 0) ? x : 0.0f))) * ((n > 0) ? _d_x : 0.0f)) : 0.0f);
+          return sqrtf(((n > 0) ? x : 0.0f));
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn a_pointer_to_what_is_left_out_leaves_out_all_that_it_points_to() {
+    check(
+        "device f(x: float, y: float*, n: int) -> float {
+           let t: float = 0.0f;
+           let p: float* = ((n > 0) ? y : &t);
+           *p = x;
+           return (x * x);
+         }",
+        "f",
+        "x",
+        expect![[r#"
+            device f_pushforward_0(x: float, y: float*, n: int, _d_x: float, _d_result: float*) -> float {
+              let t: float = 0.0f;
+              let p: float* = ((n > 0) ? y : &t);
+              *p = x;
+              *_d_result = ((_d_x * x) + (x * _d_x));
+              return (x * x);
+            }
+        "#]],
+    );
+}

@@ -306,9 +306,8 @@ impl Known {
             ExprKind::Binary(BinaryOp::Offset, base, offset) => {
                 own_address(base).and_then(|place| moved(place, offset)).map(ExprKind::AddressOf)
             }
-            ExprKind::Binary(op, left, right) if op.is_comparison() || *op == BinaryOp::Distance => {
-                compared(*op, left, right)
-            }
+            // Two pointers are compared, or their distance is asked for.
+            ExprKind::Binary(op, left, right) => compared(*op, left, right),
             ExprKind::Select(cond, then, otherwise) => chosen(cond, then, otherwise),
             ExprKind::Bool(_)
             | ExprKind::Int(_)
@@ -317,7 +316,6 @@ impl Known {
             | ExprKind::Load(_)
             | ExprKind::AddressOf(_)
             | ExprKind::Unary(..)
-            | ExprKind::Binary(..)
             | ExprKind::Math(..)
             | ExprKind::Builtin(_)
             | ExprKind::SizeOf(_)

@@ -42,7 +42,6 @@ pub(in crate::transform::reverse) fn count_slots(
     let mut function = Function {
         name: format!("{}_slots", rules.vars.function.name).into(),
         params: rules.facts.primal.params.clone(),
-        result: Type::Void,
         body,
         launch_bounds: rules.facts.primal.launch_bounds,
         ..rules.vars.function.clone()

@@ -36,8 +36,8 @@ impl Rules<'_> {
     }
 
     fn refuse_passed(&mut self, stmt: &Stmt, message: String) {
-        let help =
-            "if no derivative goes through it, put it into a function of its own and say so with COTANGENT_CONSTANT";
-        self.report(Diagnostic::new(NO_DERIVATIVE, stmt.span, message, "its derivative is not known").help(help));
+        self.report(
+            Diagnostic::new(NO_DERIVATIVE, stmt.span, message, "its derivative is not known").help(PASSED_HELP),
+        );
     }
 }

@@ -50,14 +50,8 @@ fn shuffled_sum(head: &For) -> Option<ShuffledSum<'_>> {
         || left.as_local() == Some(taken) && right.as_local() == Some(variable);
     let is_of_itself = args.first().and_then(Expr::as_local) == Some(variable)
         && args.get(1).and_then(|by| by.uncast().as_local()) == Some(head.counter);
-    let mentions_none =
-        mask.as_local().is_none_or(|local| local != variable && local != taken && local != head.counter);
-    let is_simple = matches!(mask.kind, ExprKind::Int(_) | ExprKind::Load(_));
-    (is_whole && is_sum && is_of_itself && mentions_none && is_simple).then_some(ShuffledSum {
-        variable: place,
-        mask,
-        width,
-    })
+    let is_simple = matches!(mask.kind, ExprKind::Int(_) | ExprKind::Load(_)) && mask.as_local() != Some(head.counter);
+    (is_whole && is_sum && is_of_itself && is_simple).then_some(ShuffledSum { variable: place, mask, width })
 }
 
 impl Rules<'_> {
