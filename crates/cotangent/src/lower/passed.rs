@@ -119,7 +119,7 @@ impl<'a> Body<'_, 'a> {
             args.insert(0, OpaqueArg::Text(format!("{class}(").into()));
             args.push(OpaqueArg::Text(")".into()));
         }
-        args
+        joined(args)
     }
 
     /// The text of an expression in pieces, with the variables between them; none if it cannot be passed through.
@@ -289,6 +289,18 @@ fn handed_over(place: Place, is_read: bool) -> Option<OpaqueArg> {
     };
     let arg = if is_read { OpaqueArg::Value(Expr::load(place)) } else { OpaqueArg::Variable(place) };
     is_plain.then_some(arg)
+}
+
+/// The same with one text where several follow each other.
+fn joined(args: Vec<OpaqueArg>) -> Vec<OpaqueArg> {
+    let mut found: Vec<OpaqueArg> = Vec::new();
+    for arg in args {
+        match (found.last_mut(), arg) {
+            (Some(OpaqueArg::Text(before)), OpaqueArg::Text(text)) => *before = format!("{before}{text}").into(),
+            (_, arg) => found.push(arg),
+        }
+    }
+    found
 }
 
 fn push_text(pieces: &mut Vec<OpaqueArg>, text: &str) -> Option<()> {
