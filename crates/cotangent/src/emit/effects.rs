@@ -6,6 +6,7 @@ use super::expr::{arguments, converted, exact, in_ellipsis, lane_mask, runtime_a
 use super::layout::{LIST_BREAK, comma_separated};
 use super::literals;
 use super::place::{atomic_address, place};
+use super::precedence::Precedence;
 use super::scope::Scope;
 use super::types::type_name;
 use crate::ir::same::same_place;
@@ -164,7 +165,8 @@ fn opaque(scope: &Scope<'_>, callee: &str, args: &[OpaqueArg]) -> String {
 /// Code of the program as it stands there, with the names that its variables have here.
 fn passed(scope: &Scope<'_>, args: &[OpaqueArg]) -> String {
     let piece = |arg: &OpaqueArg| match arg {
-        OpaqueArg::Value(value) => converted(scope, value).text,
+        // What stands around it is not known.
+        OpaqueArg::Value(value) => exact(scope, value).at_least(Precedence::Postfix),
         OpaqueArg::Text(text) => text.to_string(),
         OpaqueArg::Variable(variable) => place(scope, variable).text,
     };

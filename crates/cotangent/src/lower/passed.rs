@@ -30,6 +30,8 @@ struct Passage {
     variables: Vec<(Span, OpaqueArg)>,
     /// Declarations of functions that other files define.
     declared: BTreeSet<Name>,
+    /// Whether what is looked at may not be evaluated.
+    is_conditional: bool,
 }
 
 impl<'a> Body<'_, 'a> {
@@ -137,9 +139,9 @@ impl<'a> Body<'_, 'a> {
             return None;
         }
         let args = self.pieces(node.span, passage.variables)?;
-        let headers = self.headers(node.span);
+        let opening = self.opening(node.span);
         let preamble = &mut self.context.module.preamble;
-        preamble.extend(headers.into_iter().chain(passage.declared));
+        preamble.extend(opening.into_iter().chain(passage.declared));
         Some(args)
     }
 
@@ -150,6 +152,7 @@ impl<'a> Body<'_, 'a> {
         let is_load = node.kind == Kind::ImplicitCastExpr && node.data.cast_kind.as_deref() == Some("LValueToRValue");
         let is_element = is_load && node.inner.first().is_some_and(|inner| inner.kind != Kind::DeclRefExpr);
         if (is_own_macro || is_element)
+            && !passage.is_conditional
             && let Some(value) = self.read_number(node)
         {
             passage.variables.push((node.span, OpaqueArg::Value(value)));
@@ -167,7 +170,12 @@ impl<'a> Body<'_, 'a> {
             }
             _ => {}
         }
-        node.inner.iter().try_for_each(|inner| self.look(inner, is_load, passage))
+        // What stands after `&&` is read only if what stands before is true.
+        let outer = passage.is_conditional;
+        passage.is_conditional |= node.kind == Kind::ConditionalOperator || matches!(node.opcode(), "&&" | "||");
+        let found = node.inner.iter().try_for_each(|inner| self.look(inner, is_load, passage));
+        passage.is_conditional = outer;
+        found
     }
 
     /// The value of a part that lowering can read, in a variable: `sizes[0]`, or a number that a macro names.
@@ -235,8 +243,9 @@ impl<'a> Body<'_, 'a> {
         self.context.declarations(self.pass).text(span)
     }
 
-    /// The headers of the standard library that the file of a span includes.
-    fn headers(&self, span: Span) -> Vec<Name> {
+    /// What the file of a span says before its functions: the headers of the standard library, and that its names are used
+    /// without `std::`.
+    fn opening(&self, span: Span) -> Vec<Name> {
         let text = self.context.declarations(self.pass).text_of_file(span).unwrap_or_default();
         let included = text.lines().filter_map(|line| {
             let header = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim();
@@ -244,7 +253,8 @@ impl<'a> Body<'_, 'a> {
             Some(&header[..=end])
         });
         let is_needed = |header: &&str| !OWN_HEADERS.iter().any(|own| header.starts_with(own));
-        included.filter(is_needed).map(Name::from).collect()
+        let opened = text.lines().map(str::trim).find(|line| *line == "using namespace std;");
+        included.filter(is_needed).chain(opened).map(Name::from).collect()
     }
 
     fn pieces(&self, span: Span, mut variables: Vec<(Span, OpaqueArg)>) -> Option<Vec<OpaqueArg>> {

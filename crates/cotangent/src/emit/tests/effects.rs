@@ -82,6 +82,29 @@ fn opaque_calls() {
 }
 
 #[test]
+fn code_that_is_passed_through_stands_as_it_was() {
+    let text = cuda(
+        r#"host f(n: int, p: const float*) -> void {
+             let t: opaque timeval;
+             passed("gettimeofday(&", changed t, ", NULL)");
+             let start: opaque `std::clock_t`;
+             start = passed("clock()");
+             let s: long;
+             s = passed(changed t, ".tv_sec - ", -1, " * ", (n + 1));
+           }"#,
+    );
+    expect![[r##"
+        void f(int n, const float* p) {
+          timeval t;
+          gettimeofday(&t, NULL);
+          auto start = clock();
+          long s = t.tv_sec - (-1) * (n + 1);
+        }
+    "##]]
+    .assert_eq(&text);
+}
+
+#[test]
 fn launches_and_runtime_calls() {
     let text = cuda(
         "builtin record dim3 { x: unsigned int, y: unsigned int, z: unsigned int }
