@@ -123,7 +123,9 @@ impl Pushforward<'_, '_> {
         let mut found = Vec::new();
         for local in args.iter().filter_map(|arg| arg.value()?.as_local()) {
             let variable = &self.function.locals[local];
-            if self.activity.has_shadow(self.ctx.primal, local, &variable.ty) {
+            let is_handle = matches!(variable.ty.pointee(), Some(Type::Opaque(_)));
+            let is_handed_in = is_handle && self.activity.leads_to_constant(local);
+            if is_handed_in || self.activity.has_shadow(self.ctx.primal, local, &variable.ty) {
                 found.push(format!("is handed `{}`", variable.name));
             }
         }

@@ -561,6 +561,12 @@ impl Activity {
         self.is_active(cell)
     }
 
+    /// Whether a pointer may lead to what has no derivative because the function was handed it.
+    pub(super) fn leads_to_constant(&mut self, local: LocalId) -> bool {
+        let pointee = self.pointee(self.locals[local.index()]);
+        !self.facts_mut(pointee).constant.is_empty()
+    }
+
     /// Whether the result has a shadow.
     pub(super) fn result_has_shadow(&mut self, module: &Module, ty: &Type) -> bool {
         self.leads_to_active(module, self.result, ty)

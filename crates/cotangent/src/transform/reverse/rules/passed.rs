@@ -1,6 +1,7 @@
 //! Host code that is passed through: a part of the forward sweep alone, if nothing active is handed to it.
 
 use super::{Pair, Rules};
+use crate::analysis::Base;
 use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::{Block, Expr, OpaqueArg, Place, PlaceKind, Stmt, Type};
 use crate::transform::runtime_calls::PASSED_HELP;
@@ -26,11 +27,12 @@ impl Rules<'_> {
     }
 
     fn leads_to_active(&self, value: &Expr) -> bool {
-        // A handle is made by code that is not read, which was handed nothing active.
-        if matches!(value.ty.pointee(), Some(Type::Opaque(_))) {
-            return false;
-        }
         let reached = self.facts.objects.reachable(value);
+        // A handle that is made here is made by code that is not read, which was handed nothing active. One that is handed in
+        // may keep anything.
+        if matches!(value.ty.pointee(), Some(Type::Opaque(_))) {
+            return reached.iter().any(|object| object.base != Base::Unknown);
+        }
         reached.iter().any(|object| self.facts.activity.is_touched(object))
             || self.facts.activity.is_varied_value(self.facts.objects, value)
     }
