@@ -14,7 +14,7 @@ use super::intrinsic::string_literal;
 use super::stmt::initializer;
 use crate::clang::{Kind, Node, NodeId, is_not_system};
 use crate::diagnostic::BROKEN_DUMP;
-use crate::ir::{Expr, Name, OpaqueArg, Place, StmtKind, Type, Unread};
+use crate::ir::{Expr, LocalId, Name, OpaqueArg, Place, StmtKind, Type, Unread};
 use crate::source::Span;
 
 /// How functions of CUDA's libraries begin: they may reach memory of the device without being handed it.
@@ -53,10 +53,15 @@ impl<'a> Body<'_, 'a> {
         };
         let Some(args) = self.passage(node, &problem) else { return Err(problem) };
         let local = self.new_temporary(ty);
+        self.declare_passed(local, args);
+        Ok(Expr::load(self.local_place(local)))
+    }
+
+    /// Declares a variable that begins with what is passed through.
+    pub(super) fn declare_passed(&mut self, local: LocalId, args: Vec<OpaqueArg>) {
         self.emit(StmtKind::Declare { local, init: None });
         let into = Some(self.local_place(local));
         self.emit(StmtKind::Opaque { code: Unread::Passed, args, into });
-        Ok(Expr::load(self.local_place(local)))
     }
 
     /// Takes back what was passed through last, if that is the whole of a value: it can go where the value goes.
@@ -96,10 +101,9 @@ impl<'a> Body<'_, 'a> {
             },
         };
         let local = self.bind_local(node, ty);
-        self.emit(StmtKind::Declare { local, init: None });
-        if let Some(args) = args {
-            let into = Some(self.local_place(local));
-            self.emit(StmtKind::Opaque { code: Unread::Passed, args, into });
+        match args {
+            Some(args) => self.declare_passed(local, args),
+            None => self.emit(StmtKind::Declare { local, init: None }),
         }
         Ok(())
     }

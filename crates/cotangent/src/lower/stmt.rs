@@ -5,7 +5,7 @@ use super::context::{Lowered, problem, problem_with_help};
 use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{Expr, ExprKind, StmtKind, Storage, Type, Unread};
+use crate::ir::{Expr, ExprKind, StmtKind, Storage, Type};
 
 impl<'a> Body<'_, 'a> {
     /// Lowers statements one after another; a problem in one does not keep the others from being looked at.
@@ -217,10 +217,9 @@ impl<'a> Body<'_, 'a> {
         let value = self.initial_value(init, &ty)?;
         let passed = value.as_ref().and_then(|value| self.take_passed(value));
         let local = self.bind_local(node, ty);
-        self.emit(StmtKind::Declare { local, init: if passed.is_some() { None } else { value } });
-        if let Some(args) = passed {
-            let into = Some(self.local_place(local));
-            self.emit(StmtKind::Opaque { code: Unread::Passed, args, into });
+        match passed {
+            Some(args) => self.declare_passed(local, args),
+            None => self.emit(StmtKind::Declare { local, init: value }),
         }
         Ok(())
     }
