@@ -128,7 +128,8 @@ fn checked_object(tools: &Tools, flags: &ParseFlags, object: &Path) -> Result<()
     edit(&translated, alignment::with_tested_copies)?;
     let mut command = Command::new(&tools.clang.path);
     command.args(["-x", "ir"]).args(ALWAYS).args(CHECKED).args(&flags.cpu_args);
-    run(tools, command.args(["-w", "-S", "-o"]).arg(&assembly).arg(&translated))?;
+    // For its comment on a basic block without a name, LLVM numbers the whole module again.
+    run(tools, command.args(["-w", "-fno-verbose-asm", "-S", "-o"]).arg(&assembly).arg(&translated))?;
     edit(&assembly, alignment::with_variables_apart)?;
     run(tools, Command::new(&tools.clang.path).args(["-c", "-o"]).arg(object).arg(&assembly))
 }
