@@ -32,6 +32,9 @@ pub fn activity(module: &Module, objects: &Objects<'_>, body: &Block, named: &[L
             if flow.from.iter().any(|object| activity.is_varied(object)) {
                 activity.varied.extend(flow.to.iter().flatten().cloned());
             }
+        }
+        // What a value is useful for comes later: in this order, straight code needs one step.
+        for flow in flows.iter().rev() {
             if flow.to.as_ref().is_none_or(|to| to.iter().any(|object| activity.is_useful(object))) {
                 activity.useful.extend(flow.from.iter().cloned());
             }

@@ -436,63 +436,84 @@ fn settle_block(block: &mut Block) {
     for stmt in block.iter_mut() {
         each_block(stmt, &mut settle_block);
     }
+    let touched = block.iter().map(touched_variables).collect();
+    let mut settling = Settling { block, touched };
     let mut position = 0;
-    while position < block.len() {
-        let StmtKind::Declare { local, init: Some(init) } = &block[position].kind else {
-            position += 1;
-            continue;
-        };
-        let local = *local;
-        if !is_zero(init) {
-            position += 1;
-            continue;
-        }
-        drop_dead_clearing(block, position, local);
-        let Some(first) = (position + 1..block.len()).find(|other| touches(&block[*other], local)) else {
-            position += 1;
-            continue;
-        };
-        if let StmtKind::Accumulate { place, value } | StmtKind::Assign { place, value } = &block[first].kind
-            && place.as_local() == Some(local)
-            && !walk::expr_mentions(value, local)
-            && !matches!(value.ty, Type::Array(..))
-        {
-            let span = block[first].span;
-            let kind = StmtKind::Declare { local, init: Some(value.clone()) };
-            block[first] = Stmt { kind, span, note: None };
-            block.remove(position);
-        } else if let StmtKind::If { cond, then_block, else_block } = &block[first].kind
-            && (first + 1..block.len()).all(|other| !touches(&block[other], local))
-            && !walk::expr_mentions(cond, local)
-            && (then_block.iter().all(|stmt| !touches(stmt, local))
-                || else_block.iter().all(|stmt| !touches(stmt, local)))
-        {
-            let in_then = then_block.iter().any(|stmt| touches(stmt, local));
-            let declaration = block[position].clone();
-            if let StmtKind::If { then_block, else_block, .. } = &mut block[first].kind {
-                let target = if in_then { then_block } else { else_block };
-                target.insert(0, declaration);
-                settle_block(target);
-            }
-            block.remove(position);
-        } else if !block[position + 1..first].iter().all(is_zero_of_any) {
-            let declaration = block.remove(position);
-            block.insert(first - 1, declaration);
-        } else {
+    while position < settling.block.len() {
+        if !settling.settle(position) {
             position += 1;
         }
     }
 }
 
-/// The last statement about an adjoint need not set it to zero.
-fn drop_dead_clearing(block: &mut Block, declared: usize, local: LocalId) {
-    while let Some(last) = (declared + 1..block.len()).rev().find(|other| touches(&block[*other], local)) {
-        match block[last].as_assign() {
-            Some((place, value)) if own_variable(place) == Some(local) && is_zero(value) => {
-                block.remove(last);
-            }
-            Some(_) | None => return,
+/// A block whose declarations of zeros are moved, and the variables that each of its statements declares or mentions.
+/// They are found once: every declaration asks every statement.
+struct Settling<'a> {
+    block: &'a mut Block,
+    touched: Vec<BTreeSet<LocalId>>,
+}
+
+impl Settling<'_> {
+    /// Moves the declaration of a zero down. False if there is none at this position, or it stays.
+    fn settle(&mut self, position: usize) -> bool {
+        let StmtKind::Declare { local, init: Some(init) } = &self.block[position].kind else { return false };
+        let local = *local;
+        if !is_zero(init) {
+            return false;
         }
+        self.drop_dead_clearing(position, local);
+        let Some(first) = self.touching(position + 1, local).next() else { return false };
+        let is_last = self.touching(first + 1, local).next().is_none();
+        if let StmtKind::Accumulate { place, value } | StmtKind::Assign { place, value } = &self.block[first].kind
+            && place.as_local() == Some(local)
+            && !walk::expr_mentions(value, local)
+            && !matches!(value.ty, Type::Array(..))
+        {
+            let span = self.block[first].span;
+            let kind = StmtKind::Declare { local, init: Some(value.clone()) };
+            self.block[first] = Stmt { kind, span, note: None };
+            self.remove(position);
+        } else if let StmtKind::If { cond, then_block, else_block } = &self.block[first].kind
+            && is_last
+            && !walk::expr_mentions(cond, local)
+            && let [in_then, in_else] = [then_block, else_block].map(|block| block.iter().any(|it| touches(it, local)))
+            && in_then != in_else
+        {
+            let declaration = self.block[position].clone();
+            if let StmtKind::If { then_block, else_block, .. } = &mut self.block[first].kind {
+                let target = if in_then { then_block } else { else_block };
+                target.insert(0, declaration);
+                settle_block(target);
+            }
+            self.remove(position);
+        } else if !self.block[position + 1..first].iter().all(is_zero_of_any) {
+            self.block[position..first].rotate_left(1);
+            self.touched[position..first].rotate_left(1);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// The statements from a position on that touch a variable.
+    fn touching(&self, from: usize, local: LocalId) -> impl DoubleEndedIterator<Item = usize> {
+        (from..self.block.len()).filter(move |position| self.touched[*position].contains(&local))
+    }
+
+    /// The last statement about an adjoint need not set it to zero.
+    fn drop_dead_clearing(&mut self, declared: usize, local: LocalId) {
+        loop {
+            let Some(last) = self.touching(declared + 1, local).next_back() else { return };
+            match self.block[last].as_assign() {
+                Some((place, value)) if own_variable(place) == Some(local) && is_zero(value) => self.remove(last),
+                Some(_) | None => return,
+            }
+        }
+    }
+
+    fn remove(&mut self, position: usize) {
+        self.block.remove(position);
+        self.touched.remove(position);
     }
 }
 
@@ -514,6 +535,20 @@ fn touches(stmt: &Stmt, local: LocalId) -> bool {
     let mut declares = false;
     walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| declares |= walk::declared_local(inner) == Some(local));
     declares || walk::mentions(std::slice::from_ref(stmt), local)
+}
+
+/// The variables that a statement touches.
+fn touched_variables(stmt: &Stmt) -> BTreeSet<LocalId> {
+    let mut touched = BTreeSet::new();
+    let _ = walk::visit_block(std::slice::from_ref(stmt), &mut |node| {
+        match node {
+            Node::Stmt(inner) => touched.extend(walk::declared_local(inner)),
+            Node::Place(place) => touched.extend(place.as_local()),
+            Node::Expr(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    touched
 }
 
 #[cfg(test)]
