@@ -42,14 +42,20 @@ impl Inlining {
 
 /// Inlines what must be inlined into the next function of the module, whose callees have been through this already.
 pub(in crate::transform) fn inline_calls(module: &Module, known: &mut Inlining, function: &mut Function) {
-    // Bodies that write: each round may bring in no new calls, as callees are done already.
+    // Bodies that write: they bring in no calls of such functions, as callees are done already.
     let is_pure = |id: FunctionId| known.is_pure(id);
     let has_rule = |id: FunctionId| module.rule(id).is_some();
     splice(module, function, &|_, callee, _| {
         !has_rule(callee) && (!is_pure(callee) || known.inlined.contains(&callee))
     });
-    let unstable = unstable_calls(module, function);
-    splice(module, function, &|number, callee, _| !has_rule(callee) && unstable.contains(&number));
+    // A body may bring in calls that are unstable here, though not where they stood. It ends: calls go to earlier functions.
+    loop {
+        let unstable = unstable_calls(module, function, &has_rule);
+        if unstable.is_empty() {
+            break;
+        }
+        splice(module, function, &|number, _, _| unstable.contains(&number));
+    }
     let pure = analysis::is_pure(module, function, &is_pure);
     known.is_pure.push(pure);
 }
@@ -59,8 +65,9 @@ pub(in crate::transform) fn inline_these(module: &Module, function: &mut Functio
     splice(module, function, &|_, callee, _| these.contains(&callee));
 }
 
-/// The calls, counted in the order of the text, that read memory which this function may write.
-fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
+/// The calls, counted in the order of the text, that read memory which this function may write, but for functions that stay
+/// calls whatever they do.
+fn unstable_calls(module: &Module, function: &Function, stays: &dyn Fn(FunctionId) -> bool) -> HashSet<usize> {
     let objects = analysis::objects(module, function);
     let written = analysis::written(&objects, &function.body);
     let addressed = address_taken(function);
@@ -89,7 +96,7 @@ fn unstable_calls(module: &Module, function: &Function) -> HashSet<usize> {
                 }
                 None => written.iter().any(|other| other.overlaps(&object)),
             });
-        if is_unstable {
+        if is_unstable && !stays(*callee) {
             found.insert(number);
         }
         number += 1;
