@@ -131,7 +131,8 @@ Examples:
   cotangent grad saxpy.cu --fn saxpy --wrt 'out, in' -o saxpy_grad.cuh
   cotangent grad filter.cu --fn 'image::blur<float, 3>' --wrt in --mode forward -- -I include
   cotangent grad step.cu --fn step --split --save u        the reverse sweep runs when u has changed
-  cotangent grad step.cu --fn step --plan                  why is this value recorded?")]
+  cotangent grad step.cu --fn step --plan                  why is this value recorded?
+  cotangent grad heat.cu --fn main --wrt d_in --of d_out   a program: d_in is filled, d_out is read back")]
 pub(crate) struct Grad {
     #[command(flatten)]
     pub(crate) what: Differentiated,
@@ -173,6 +174,12 @@ pub(crate) struct Differentiated {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) wrt: Option<Vec<String>>,
 
+    /// Outputs that are variables of a host function, separated by commas: arrays of the device, as they are before they
+    /// are first copied to the host, or before line 160: `u@160`. Names in `--wrt` may be variables then: as they are
+    /// after they are last filled from outside, or after line 130: `u@130`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "wrt", conflicts_with = "split")]
+    pub(crate) of: Vec<String>,
+
     /// Reverse mode of a kernel in two functions, `f_augmented` and `f_reverse`, with a record between them
     #[arg(long)]
     pub(crate) split: bool,
@@ -198,6 +205,11 @@ impl Differentiated {
     /// The names, without the blanks around them.
     pub(crate) fn names(&self) -> Option<Vec<String>> {
         self.wrt.as_deref().map(trimmed)
+    }
+
+    /// The variables that are outputs.
+    pub(crate) fn outputs(&self) -> Vec<String> {
+        trimmed(&self.of)
     }
 
     /// What is recorded between the two functions of the split form.
@@ -229,7 +241,8 @@ Arguments are as in --args, one for each parameter:
   out<T>(n)          n elements that are zero
   ints<T>(n, bound)  n random whole numbers below the bound
   0.5f, 3, true      a number
-  T{0.5f, 3}         a struct by its fields")]
+  T{0.5f, 3}         a struct by its fields
+  {\"run\", \"64\"}      texts, for the `argv` of `main`")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) what: Differentiated,

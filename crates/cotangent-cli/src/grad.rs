@@ -33,11 +33,13 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         Mode::Forward => derivative::Mode::Forward,
     };
     let names = options.what.names();
+    let outputs = options.what.outputs();
     let saved = options.what.saved();
     let rolled_back = options.what.rolled_back();
     let wanted = Wanted {
         function: &options.what.function,
         wrt: names.as_deref(),
+        outputs: &outputs,
         split: saved.as_deref(),
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,

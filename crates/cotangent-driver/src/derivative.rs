@@ -2,13 +2,15 @@
 
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{self, Dialect, SharedWith};
+use cotangent::exposed::{Variables, expose};
 use cotangent::ir::{self, FunctionId, Module, Provided};
 use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
 use cotangent::transform::{Request, forward, planned_reverse, reverse, seeds};
 
 use crate::output::Output;
-use crate::reading::{Failure, Input, Passes, check_readable, read_for, with_deep_stack};
+use crate::parse::as_argument;
+use crate::reading::{Failure, Input, Passes, check_readable, read_for, read_host, read_instead, with_deep_stack};
 use crate::tools::Tools;
 
 /// In which direction derivatives are propagated.
@@ -24,6 +26,8 @@ pub struct Wanted<'a> {
     pub function: &'a str,
     /// By name, in order; none for all that can be.
     pub wrt: Option<&'a [String]>,
+    /// Variables of a host function that are its outputs; then variables of it may be among those above.
+    pub outputs: &'a [String],
     /// Reverse mode in two functions; memory that these parameters lead to may change between them.
     pub split: Option<&'a [String]>,
     /// Parameters whose memory ends as it was before the call.
@@ -37,8 +41,41 @@ pub struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// A derivative in one function.
     pub fn new(function: &'a str, wrt: Option<&'a [String]>) -> Wanted<'a> {
-        Wanted { function, wrt, split: None, rolled_back: &[], record_slots: None, wide_adjoints: false }
+        Wanted { function, wrt, outputs: &[], split: None, rolled_back: &[], record_slots: None, wide_adjoints: false }
     }
+}
+
+/// What is wanted of a program, in the names of the text that was read.
+pub struct Named {
+    function: String,
+    wrt: Option<Vec<String>>,
+    /// The main file's text, if that is not the user's own.
+    pub text: Option<String>,
+}
+
+impl Named {
+    /// The request with these names.
+    pub fn wanted<'a>(&'a self, wanted: &Wanted<'a>) -> Wanted<'a> {
+        Wanted { function: &self.function, wrt: self.wrt.as_deref(), outputs: &[], ..wanted.clone() }
+    }
+}
+
+/// Reads a program for a request. Where variables of the function are named, the text that is read has parameters for them.
+pub fn read_wanted(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>) -> Result<(Passes, Named), Failure> {
+    if wanted.outputs.is_empty() {
+        let named = Named { function: wanted.function.to_owned(), wrt: wanted.wrt.map(<[String]>::to_vec), text: None };
+        return Ok((read_for(tools, input, wanted.function)?, named));
+    }
+    let host = read_host(tools, input)?;
+    let name = as_argument(input.file);
+    let main = host.sources.files.entries().find(|(_, source)| *source.name == *name).map(|(id, _)| id);
+    let variables =
+        Variables { function: wanted.function, inputs: wanted.wrt.unwrap_or_default(), outputs: wanted.outputs };
+    let exposed = expose(&host, main.unwrap_or(Span::NONE.file), variables);
+    let exposed =
+        exposed.map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &host.sources, input.colour)))?;
+    let passes = read_instead(tools, input, &exposed.text)?;
+    Ok((passes, Named { function: exposed.function, wrt: Some(exposed.wrt), text: Some(exposed.text) }))
 }
 
 /// How much is printed.
@@ -69,14 +106,16 @@ pub fn print_derivative(
     output: Option<&Output>,
 ) -> Result<Printed, Failure> {
     with_deep_stack(|| {
-        let passes = read_apart_from(tools, input, wanted, output)?;
+        let (passes, named) = read_apart_from(tools, input, wanted, output)?;
+        let wanted = &named.wanted(wanted);
         let rendered = |found: Vec<Diagnostic>| {
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         let derivative = differentiate(&module, &request, mode).map_err(rendered)?;
         let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
-        if extent == Extent::Standalone {
+        // The program has no function with parameters for its variables.
+        if extent == Extent::Standalone || named.text.is_some() {
             return Ok(Printed { text: with_compiling(emit::emit(&derivative, Dialect::Cuda)), notes });
         }
         let behind = emit::emit_behind(&mut [derivative], &provided, SharedWith::Headers);
@@ -97,11 +136,11 @@ fn read_apart_from(
     input: &Input<'_>,
     wanted: &Wanted<'_>,
     output: Option<&Output>,
-) -> Result<Passes, Failure> {
+) -> Result<(Passes, Named), Failure> {
     check_readable(input.file)?;
-    let passes = read_for(tools, input, wanted.function)?;
+    let (passes, named) = read_wanted(tools, input, wanted)?;
     output.map_or(Ok(()), |output| output.check_apart_from(passes.files()))?;
-    Ok(passes)
+    Ok((passes, named))
 }
 
 /// Where the reverse sweep of a function's gradient gets values from, and why, by lines of the program. It is refused for an
@@ -113,7 +152,8 @@ pub fn print_plan(
     output: Option<&Output>,
 ) -> Result<String, Failure> {
     with_deep_stack(|| {
-        let passes = read_apart_from(tools, input, wanted, output)?;
+        let (passes, named) = read_apart_from(tools, input, wanted, output)?;
+        let wanted = &named.wanted(wanted);
         let sources = &passes.device.sources;
         let rendered = |found: Vec<Diagnostic>| Failure::Diagnostics(diagnostic::render(&found, sources, input.colour));
         let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;

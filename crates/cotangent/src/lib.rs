@@ -7,6 +7,7 @@ pub mod clang;
 pub mod diagnostic;
 pub mod direct;
 pub mod emit;
+pub mod exposed;
 pub mod index;
 pub mod ir;
 pub mod lower;

@@ -37,8 +37,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("emit", &["ir", "rules"]),
     // Derivatives that a program asks for in its text: finds the requests, and writes the answers into a copy of it.
     ("requests", &["clang", "ir", "direct", "emit"]),
+    // Variables of a host function as parameters, in a copy of the user's text.
+    ("exposed", &["clang", "direct"]),
     // The one screen that shows the data flow.
-    ("lib", &["clang", "ir", "rules", "lower", "direct", "analysis", "transform", "emit", "requests"]),
+    ("lib", &["clang", "ir", "rules", "lower", "direct", "analysis", "transform", "emit", "requests", "exposed"]),
 ];
 
 /// The compiler is pure: these belong to the driver.

@@ -31,7 +31,10 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path, target: 
     };
     let folder = folder.join("nvcc");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let own = std::fs::read_to_string(texts.file).with_context(|| format!("cannot read {}", texts.file.display()))?;
+    let own = match texts.own {
+        Some(text) => text.to_owned(),
+        None => std::fs::read_to_string(texts.file).with_context(|| format!("cannot read {}", texts.file.display()))?,
+    };
     let path = std::path::absolute(texts.file).context("cannot find the file's folder")?;
     let text = format!("#line 1 \"{}\"\n{own}\n{}", path.display(), texts.appended(Precision::Native, Dialect::Cuda));
     let file = folder.join("program.cu");

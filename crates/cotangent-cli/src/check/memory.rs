@@ -42,6 +42,8 @@ impl Memory {
         let at = self.buffers.len();
         let (ty, count) = match (ty.pointee(), spec) {
             (Some(pointee), Spec::Random(count) | Spec::Zeros(count) | Spec::Integers(count, _)) => (pointee, *count),
+            (Some(pointee), Spec::Text(text)) => (pointee, text.len() + 1),
+            (Some(pointee), Spec::Fields(fields)) if are_texts(fields) => (pointee, fields.len()),
             (Some(pointee), Spec::Number(_) | Spec::Fields(_)) => (pointee, length),
             (None, _) => (ty, 1),
         };
@@ -53,6 +55,7 @@ impl Memory {
         for index in 0..count * leaves.len() {
             let spec = match given.as_slice() {
                 [whole] => *whole,
+                texts if matches!(spec, Spec::Fields(fields) if are_texts(fields)) => texts[index],
                 fields => fields.get(index % leaves.len()).copied().unwrap_or(&Spec::Number(0.0)),
             };
             values.push(match &leaves[index % leaves.len()].scalar {
@@ -60,12 +63,13 @@ impl Memory {
                     Spec::Number(number) => f64::from(*number as f32),
                     Spec::Zeros(_) => 0.0,
                     Spec::Integers(_, bound) => random.below(*bound) as f64,
-                    Spec::Random(_) | Spec::Fields(_) => random.single(0.5, 1.5),
+                    Spec::Random(_) | Spec::Fields(_) | Spec::Text(_) => random.single(0.5, 1.5),
                 }),
                 Scalar::Int(_) | Scalar::Bool => Value::Int(match spec {
                     Spec::Number(number) => *number as i128,
                     Spec::Zeros(_) => 0,
                     Spec::Integers(_, bound) => random.below(*bound),
+                    Spec::Text(text) => text.as_bytes().get(index).copied().unwrap_or(0).into(),
                     Spec::Random(_) | Spec::Fields(_) => random.below(2),
                 }),
                 Scalar::Pointer(pointee) => {
@@ -210,6 +214,11 @@ fn four(bytes: &[u8]) -> [u8; 4] {
 fn flatten<'s>(spec: &'s Spec, out: &mut Vec<&'s Spec>) {
     match spec {
         Spec::Fields(fields) => fields.iter().for_each(|field| flatten(field, out)),
-        Spec::Random(_) | Spec::Zeros(_) | Spec::Integers(..) | Spec::Number(_) => out.push(spec),
+        Spec::Random(_) | Spec::Zeros(_) | Spec::Integers(..) | Spec::Number(_) | Spec::Text(_) => out.push(spec),
     }
+}
+
+/// The arguments of a program, rather than the fields of a struct.
+fn are_texts(fields: &[Spec]) -> bool {
+    !fields.is_empty() && fields.iter().all(|field| matches!(field, Spec::Text(_)))
 }

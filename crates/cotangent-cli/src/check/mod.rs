@@ -25,9 +25,9 @@ use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::ir::{FunctionId, LocalId, Module, Provided, Space, Type, order, text};
 use cotangent::transform::{Analyses, Lifted, Request, lift};
-use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered_beside, notes};
+use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered_beside, notes, read_wanted};
 use cotangent_driver::flags::ParseFlags;
-use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, read, with_deep_stack};
+use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, with_deep_stack};
 use cotangent_driver::{Environment, Tools, flags};
 
 use self::compare::{PrimalFindings, Report, compare};
@@ -52,6 +52,10 @@ const ONE_THREAD: Launch = Launch { grid: [1; 3], block: [1; 3], shared: 0 };
 /// What was read, lowered and differentiated.
 struct Prepared {
     module: Module,
+    /// The function, by its name in the text that was read.
+    name: String,
+    /// That text, if it is not the user's own.
+    text: Option<String>,
     /// The same with the variables that are named as parameters.
     lifted: Lifted,
     request: Request,
@@ -92,11 +96,13 @@ pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
     let file = &options.what.file;
     let input = Input { file, flags: &flags, cuda_path: options.reading.cuda_path.as_deref(), colour: terminal.colour };
     let names = options.what.names();
+    let outputs = options.what.outputs();
     let saved = options.what.saved();
     let rolled_back = options.what.rolled_back();
     let wanted = Wanted {
         function: &options.what.function,
         wrt: names.as_deref(),
+        outputs: &outputs,
         split: saved.as_deref(),
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
@@ -218,7 +224,8 @@ fn usage(terminal: &Terminal, message: &str) -> u8 {
 
 fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, options: &Check) -> Result<Prepared, Failure> {
     with_deep_stack(|| {
-        let passes = read(tools, input)?;
+        let (passes, named) = read_wanted(tools, input, wanted)?;
+        let wanted = &named.wanted(wanted);
         let rendered = |found: Vec<Diagnostic>| {
             Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
         };
@@ -232,7 +239,19 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, options: &Chec
         let direct = direct_of(&passes, input.file);
         let lifted = lift(&module, &request).map_err(rendered)?;
         let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
-        Ok(Prepared { module, lifted, request, forward, gradients, direct, provided, notes })
+        let name = wanted.function.to_owned();
+        Ok(Prepared {
+            module,
+            name,
+            text: named.text.clone(),
+            lifted,
+            request,
+            forward,
+            gradients,
+            direct,
+            provided,
+            notes,
+        })
     })
 }
 
@@ -268,9 +287,10 @@ fn texts<'a>(options: &'a Check, prepared: &'a Prepared) -> Texts<'a> {
     derivatives.extend(prepared.gradients.variants());
     Texts {
         file: &options.what.file,
+        own: prepared.text.as_deref(),
         direct: &prepared.direct,
         functions: vec![Differentiated {
-            function: &options.what.function,
+            function: &prepared.name,
             space: prepared.module.functions[prepared.request.function].space,
             variables: names_of_variables(&prepared.lifted),
             derivatives,

@@ -76,6 +76,8 @@ pub(crate) struct Evaluation {
 /// The texts of a program.
 pub(crate) struct Texts<'a> {
     pub(crate) file: &'a Path,
+    /// Its text, if that is not what is on disk.
+    pub(crate) own: Option<&'a str>,
     pub(crate) direct: &'a CpuProgram,
     pub(crate) functions: Vec<Differentiated<'a>>,
 }

@@ -1,5 +1,5 @@
 //! What `--args` says about arguments, in the form of the fixtures' `run:` lines: `in<float>(64)`, `out<float>(64)`,
-//! `ints<int>(64, 10)`, numbers, `Params{0.5f, 3}`.
+//! `ints<int>(64, 10)`, numbers, `Params{0.5f, 3}`, `{"program", "16"}`.
 
 /// An argument.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,8 +12,10 @@ pub(crate) enum Spec {
     Integers(usize, i128),
     /// A number.
     Number(f64),
-    /// The fields of a struct.
+    /// The fields of a struct, or texts.
     Fields(Vec<Spec>),
+    /// Characters, and a zero after them.
+    Text(String),
 }
 
 /// Reads a list of arguments, with or without parentheses around it.
@@ -25,6 +27,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Spec>, String> {
 
 fn parse_one(text: &str) -> Result<Spec, String> {
     let text = text.trim();
+    if let Some(inner) = text.strip_prefix('"') {
+        let inner = inner.strip_suffix('"').ok_or_else(|| format!("`{text}` has no closing `\"`"))?;
+        return Ok(Spec::Text(inner.to_owned()));
+    }
     if let Some(open) = text.find('{') {
         let inner = text[open + 1..].strip_suffix('}').ok_or_else(|| format!("`{text}` has no closing `}}`"))?;
         return Ok(Spec::Fields(split(inner)?.into_iter().map(parse_one).collect::<Result<_, _>>()?));
@@ -56,18 +62,21 @@ fn parse_number(text: &str) -> Result<f64, String> {
     let factor = |factor: &str| {
         let digits = factor.trim().trim_end_matches(['f', 'F', 'u', 'U', 'l', 'L']);
         digits.parse::<f64>().map_err(|_| {
-            format!("`{}` is no argument: use numbers, in<T>(n), out<T>(n), ints<T>(n, bound) or T{{…}}", text.trim())
+            let kinds = "use numbers, in<T>(n), out<T>(n), ints<T>(n, bound), T{…} or {\"text\", …}";
+            format!("`{}` is no argument: {kinds}", text.trim())
         })
     };
     text.split('*').map(factor).product()
 }
 
-/// Splits at commas that are in no bracket.
+/// Splits at commas that are in no bracket and no text.
 fn split(text: &str) -> Result<Vec<&str>, String> {
     let mut parts = Vec::new();
-    let (mut depth, mut start) = (0i32, 0);
+    let (mut depth, mut start, mut is_text) = (0i32, 0, false);
     for (index, character) in text.char_indices() {
         match character {
+            '"' => is_text = !is_text,
+            _ if is_text => {}
             '(' | '{' | '<' => depth += 1,
             ')' | '}' | '>' => depth -= 1,
             ',' if depth == 0 => {
@@ -104,6 +113,8 @@ mod tests {
             ])
         );
         assert_eq!(parse("()"), Ok(vec![]));
+        let texts = ["a, b", "1"].map(|text| Spec::Text(text.to_owned()));
+        assert_eq!(parse("2, {\"a, b\", \"1\"}"), Ok(vec![Spec::Number(2.0), Spec::Fields(texts.to_vec())]));
         assert!(parse("in<float>").is_err() && parse("x").is_err() && parse("in<float>(3").is_err());
     }
 }

@@ -9,6 +9,8 @@ pub(crate) struct Directives {
     /// `grad: NAME wrt "a, b"`: the function and the parameters.
     pub(crate) function: String,
     pub(crate) wrt: Vec<String>,
+    /// `of: a, b`: variables of a host function that are its outputs.
+    pub(crate) of: Vec<String>,
     /// `run: NAME<<<grid, block, shared>>>(…)`, as `cotangent check` takes it; a call has no launch. What is refused is
     /// not run.
     pub(crate) launch: Option<String>,
@@ -26,7 +28,8 @@ pub(crate) struct Directives {
 }
 
 /// The keys of directives. What is expected of a gradient's text is for the tests of the fixtures.
-const KEYS: [&str; 8] = ["grad", "run", "split", "rollback", "record-slots", "wide-adjoints", "forward only", "expect"];
+const KEYS: [&str; 9] =
+    ["grad", "of", "run", "split", "rollback", "record-slots", "wide-adjoints", "forward only", "expect"];
 
 /// The lines of a fixture that are directives, as keys and values; a misspelt one is an error.
 pub(crate) fn lines(text: &str) -> Result<Vec<(&str, &str)>, String> {
@@ -44,6 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
                 let names = wrt.trim_matches('"').split(',');
                 directives.wrt = names.map(|name| name.trim().to_owned()).collect();
             }
+            "of" => directives.of = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "run" => parse_run(value, &mut directives)?,
             "split" if value == "nothing" => directives.split = Some(Vec::new()),
             "split" => directives.split = Some(value.split(',').map(|name| name.trim().to_owned()).collect()),
@@ -71,6 +75,7 @@ impl Directives {
             format!("--wrt={}", self.wrt.join(",")),
             format!("--args={}", self.arguments),
         ];
+        words.extend(self.of.iter().map(|name| format!("--of={name}")));
         words.extend(self.launch.iter().map(|launch| format!("--launch={launch}")));
         if let Some(saved) = &self.split {
             words.push("--split".to_owned());

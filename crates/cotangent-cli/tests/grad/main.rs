@@ -25,7 +25,9 @@ use cotangent::emit::{Dialect, emit};
 use cotangent::ir::{Module, Space, text};
 use cotangent::lower::{Passes, lower_with_rules};
 use cotangent::source::Sources;
-use cotangent_driver::derivative::{Extent, Mode, Wanted, differentiate, lowered, print_derivative, request};
+use cotangent_driver::derivative::{
+    Extent, Mode, Wanted, differentiate, lowered, print_derivative, read_wanted, request,
+};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{Failure, Input, read, read_device, with_deep_stack};
 use cotangent_driver::{Environment, Tools};
@@ -132,8 +134,8 @@ fn check_texts(path: &Path, directives: &Directives, modes: &[(Mode, &str)], fol
     let kept = folder.join(path.with_extension("ir").file_name().unwrap_or_default());
     if !kept.exists() {
         let tools = Tools::find(Environment::of_process())?;
-        let module = with_module(&tools, path, |passes| {
-            let (module, request) = lowered(passes, &wanted)?;
+        let module = with_wanted(&tools, path, &wanted, |passes, wanted| {
+            let (module, request) = lowered(passes, wanted)?;
             Ok(format!("// {}\n{}", module.functions[request.function].name, text::print(&module)))
         })?;
         fs::write(&kept, module)?;
@@ -143,6 +145,9 @@ fn check_texts(path: &Path, directives: &Directives, modes: &[(Mode, &str)], fol
     let module = text::parse(&contents).map_err(|error| format!("{}: {error}", kept.display()))?;
     let function = module.function(name).ok_or_else(|| format!("{}: no `{name}`", kept.display()))?;
     let failed = |found: Vec<Diagnostic>| Failed::from(diagnostic::render(&found, &Sources::default(), false));
+    if !directives.of.is_empty() {
+        return Ok(()); // The names of its parameters are known only to who reads its text.
+    }
     let request = request(&module, function, &wanted).map_err(failed)?;
     for (mode, suffix) in modes {
         let derivative = differentiate(&module, &request, *mode).map_err(failed)?;
@@ -181,7 +186,8 @@ fn write_own_text(
     directives: &Directives,
     folder: &Path,
 ) -> Result<(), Failed> {
-    if !directives.wants(Mode::Reverse) {
+    // Variables of a function are parameters in another text only.
+    if !directives.wants(Mode::Reverse) || !directives.of.is_empty() {
         return Ok(());
     }
     let flags = ParseFlags::default();
@@ -238,6 +244,7 @@ impl Directives {
 /// What a fixture asks for.
 fn wanted(directives: &Directives) -> Wanted<'_> {
     Wanted {
+        outputs: &directives.of,
         split: directives.split.as_deref(),
         rolled_back: &directives.rolled_back,
         record_slots: directives.record_slots,
@@ -249,8 +256,8 @@ fn wanted(directives: &Directives) -> Wanted<'_> {
 /// The derivatives of a fixture.
 fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &str)]) -> Result<Vec<Module>, Failed> {
     let wanted = wanted(directives);
-    with_module(tools, path, |passes| {
-        let (module, request) = lowered(passes, &wanted)?;
+    with_wanted(tools, path, &wanted, |passes, wanted| {
+        let (module, request) = lowered(passes, wanted)?;
         modes.iter().map(|(mode, _)| differentiate(&module, &request, *mode)).collect()
     })
 }
@@ -282,6 +289,22 @@ fn lower_again(tools: &Tools, path: &Path, names: &[&str], has_host: bool) -> Re
         lower(Passes { device: &device, host: None }).map_err(|found| rendered(&found, &device))
     });
     result.map_err(|failure| format!("{}: {failure}", path.display()).into())
+}
+
+/// As [`with_module`], of a text in which variables that are named are parameters.
+fn with_wanted<T: Send>(
+    tools: &Tools,
+    file: &Path,
+    wanted: &Wanted<'_>,
+    work: impl FnOnce(Passes<'_>, &Wanted<'_>) -> Result<T, Vec<Diagnostic>> + Send,
+) -> Result<T, Failed> {
+    let flags = ParseFlags::default();
+    let input = Input { file, flags: &flags, cuda_path: None, colour: false };
+    let result = with_deep_stack(|| {
+        let (passes, named) = read_wanted(tools, &input, wanted)?;
+        work(passes.both(), &named.wanted(wanted)).map_err(|found| rendered(&found, &passes.device))
+    });
+    result.map_err(|failure| format!("{}: {failure}", file.display()).into())
 }
 
 fn with_module<T: Send>(
