@@ -59,7 +59,8 @@ pub(super) fn convert(operand: Expr, ty: Type) -> Expr {
         (ExprKind::Int(value), Type::Bool) => Some(ExprKind::Bool(*value != 0)),
         (ExprKind::Bool(truth), Type::Int(_)) => Some(ExprKind::Int(i128::from(*truth))),
         (ExprKind::Bool(truth), Type::Float(_)) => Some(ExprKind::Float(Real(f64::from(u8::from(*truth))))),
-        (ExprKind::Float(real), Type::Float(kind)) => rounded(real.0, *kind).map(ExprKind::Float),
+        // Rounding is left to the program: what is read as `float` may be compiled as `double`, to check it.
+        (ExprKind::Float(real), Type::Float(kind)) => kind.has_value(real.0).then_some(ExprKind::Float(*real)),
         (ExprKind::Null, Type::Pointer(_) | Type::Opaque(_)) => Some(ExprKind::Null),
         _ => None,
     };
