@@ -116,7 +116,7 @@ impl<'a> Body<'_, 'a> {
             Some(OpaqueArg::Text(first)) => first.clone(),
             Some(OpaqueArg::Value(_) | OpaqueArg::Variable(_)) | None => "".into(),
         };
-        let rest = first.strip_prefix(node.name()).filter(|rest| rest.starts_with(['(', '{']));
+        let rest = first.strip_prefix(node.name()).map(str::trim_start).filter(|rest| rest.starts_with(['(', '{']));
         if let Some(rest) = rest {
             args[0] = OpaqueArg::Text(format!("{class}{rest}").into());
         } else if first.starts_with('{') {
