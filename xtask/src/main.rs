@@ -1,6 +1,7 @@
 //! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
-//! `mutants`, `docs`, `kernels`, `bench`.
+//! `mutants`, `corpus`, `docs`, `kernels`, `bench`.
 
+mod corpus;
 mod faults;
 mod kernels;
 mod mutants;
@@ -9,6 +10,7 @@ mod tidy;
 mod validate;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Result, ensure};
@@ -89,6 +91,13 @@ enum Task {
     /// Change `analysis` and `transform` at random places, one at a time, and see that tests notice each. Goes on where it
     /// was stopped.
     Mutants(mutants::Draw),
+    /// Differentiate and check functions of public programs, and print a table.
+    Corpus {
+        /// The functions, as docs/measured/host-functions.tsv lists them.
+        list: PathBuf,
+        /// The folder in which the programs lie.
+        programs: PathBuf,
+    },
     /// Write the pages of the manual that are printed from tables: docs/flags.md, docs/functions.md, docs/runtime.md.
     Docs,
     /// Print what ptxas says about kernels and their gradients, as a table.
@@ -110,6 +119,7 @@ fn main() -> ExitCode {
         Task::Programs { count, seed, wrong } => random("__programs", count, seed, wrong.as_deref()),
         Task::Faults { filter, seed } => faults::faults(filter.as_deref(), seed),
         Task::Mutants(draw) => mutants::mutants(&draw),
+        Task::Corpus { list, programs } => corpus::corpus(&list, &programs),
         Task::Docs => write("cotangent-driver", &["--test", "main"], &["manual::"], None),
         Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),

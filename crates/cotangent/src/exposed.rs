@@ -261,9 +261,9 @@ impl<'a> Editor<'a> {
     fn place(&self, transfer: &Transfer<'a>, array: usize) -> Place<'a> {
         Place {
             statement: transfer.statement,
-            array: self.spelled(transfer.args[array]),
-            bytes: self.spelled(transfer.args[BYTES]),
-            stream: transfer.stream().map(|stream| self.spelled(stream)),
+            array: transfer.args[array],
+            bytes: transfer.args[BYTES],
+            stream: transfer.copy.stream.and_then(|stream| transfer.args.get(stream).copied()),
         }
     }
 
@@ -279,7 +279,7 @@ impl<'a> Editor<'a> {
             let is_allocation = node.kind == Kind::CallExpr
                 && node.inner.first().is_some_and(|callee| ALLOCATIONS.iter().any(|name| names(callee, name)));
             if is_allocation && node.inner.get(1).is_some_and(|to| mentions(to, named.variable.id)) {
-                bytes = node.inner.get(2).map(|bytes| self.spelled(bytes));
+                bytes = node.inner.first().and_then(|callee| self.arguments(callee)?.get(1).copied());
             }
         });
         let statement = found.ok_or_else(|| {
@@ -338,17 +338,39 @@ impl<'a> Editor<'a> {
         statements(self.body, self.body, &mut |statement, node| {
             let Some((callee, args)) = node.inner.split_first().filter(|_| node.kind == Kind::CallExpr) else { return };
             let Some(copy) = COPIES.iter().find(|copy| names(callee, copy.call)) else { return };
-            let args: Vec<&Node> = args.iter().collect();
-            if args.len() > BYTES && is_wanted(copy, &args) {
-                found.push(Transfer { copy, statement, args });
+            if !is_wanted(copy, &args.iter().collect::<Vec<_>>()) {
+                return;
             }
+            let args = self.arguments(callee).filter(|args| args.len() > BYTES);
+            found.extend(args.map(|args| Transfer { copy, statement, args }));
         });
         found
     }
 
-    /// An argument as the user wrote it.
-    fn spelled(&self, node: &Node) -> &'a str {
-        self.host.sources.text(node.spelling.as_deref().copied().unwrap_or(node.span)).unwrap_or_default()
+    /// The arguments of a call as the user wrote them, who may have written the call as the argument of a macro; none if a
+    /// macro has the call itself.
+    fn arguments(&self, callee: &Node) -> Option<Vec<&'a str>> {
+        let start = callee.spelling.as_deref().unwrap_or(&callee.span).start;
+        let is_here = (self.body.span.start..self.body.span.end).contains(&start);
+        let text = self.text.get(start as usize..).filter(|_| is_here)?;
+        let text = &text[text.find('(')? + 1..];
+        let mut args = Vec::new();
+        let (mut from, mut depth) = (0, 0);
+        for (at, character) in text.char_indices() {
+            match character {
+                '(' | '[' | '{' => depth += 1,
+                ',' | ')' if depth == 0 => {
+                    args.push(text[from..at].trim());
+                    from = at + 1;
+                    if character == ')' {
+                        return Some(args);
+                    }
+                }
+                ')' | ']' | '}' => depth -= 1,
+                _ => {}
+            }
+        }
+        None
     }
 
     /// Where the next statement may stand.
@@ -388,15 +410,7 @@ struct Transfer<'a> {
     copy: &'static Copy,
     /// The statement of a block that it is in.
     statement: &'a Node,
-    args: Vec<&'a Node>,
-}
-
-impl<'a> Transfer<'a> {
-    /// The stream that it is in, if it is given one.
-    fn stream(&self) -> Option<&'a Node> {
-        let stream = self.args.get(self.copy.stream?).copied();
-        stream.filter(|stream| stream.kind != Kind::CXXDefaultArgExpr)
-    }
+    args: Vec<&'a str>,
 }
 
 /// Visits a node and all that is in it.
