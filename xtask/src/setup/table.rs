@@ -55,7 +55,10 @@ pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "ca-certificates", brings: &[(File, "/etc/ssl/certs/ca-certificates.crt")] },
     Package { name: "tar", brings: &[(Program, "tar")] },
     Package { name: "bash", brings: &[(Program, "bash")] },
-    Package { name: "coreutils", brings: &[(Program, "id"), (Program, "env"), (Program, "mkfifo")] },
+    Package {
+        name: "coreutils",
+        brings: &[(Program, "id"), (Program, "env"), (Program, "mkfifo"), (Program, "timeout")],
+    },
     Package { name: "procps", brings: &[(Program, "kill")] },
 ];
 

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fixpoint::grow;
 use crate::ir::walk;
 use crate::ir::{
-    BinaryOp, Expr, ExprKind, Function, GlobalId, LocalId, Module, OpaqueArg, Place, PlaceKind, StmtKind, Type, Unread,
+    BinaryOp, Expr, ExprKind, FILE_NAME, Function, GlobalId, LocalId, Module, OpaqueArg, Place, PlaceKind, Stmt,
+    StmtKind, Type, Unread,
 };
 use crate::rules::{RuntimeClass, runtime_class};
 
@@ -76,6 +77,7 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
             | StmtKind::Atomic { into: Some(place), .. }
             | StmtKind::Collective { into: Some(place), .. }
             | StmtKind::Pop { into: place, .. } => objects.forget(place),
+            StmtKind::Opaque { into: Some(place), .. } if is_text(stmt) => objects.allocate(place),
             StmtKind::Opaque { .. } => walk::written_places(stmt).into_iter().for_each(|place| objects.forget(place)),
             StmtKind::Declare { init: None, .. }
             | StmtKind::Accumulate { .. }
@@ -95,6 +97,13 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
         });
     });
     objects
+}
+
+/// Whether a statement gives a variable a text of the program: characters that nothing else points to.
+fn is_text(stmt: &Stmt) -> bool {
+    let StmtKind::Opaque { code: Unread::Passed, args, into: Some(into) } = &stmt.kind else { return false };
+    into.ty.is_pointer()
+        && matches!(args.as_slice(), [OpaqueArg::Text(text)] if text.starts_with('"') || &**text == FILE_NAME)
 }
 
 /// Whether a function of the runtime returns new memory.

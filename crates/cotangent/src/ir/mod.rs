@@ -45,7 +45,8 @@ pub use module::{
 };
 pub use provided::{Provided, ProvidedRecord};
 pub use stmt::{
-    AtomicOp, BarrierKind, Block, Case, CollectiveOp, For, Launch, LoopTest, OpaqueArg, Scope, Stmt, StmtKind, Unread,
+    AtomicOp, BarrierKind, Block, Case, CollectiveOp, FILE_NAME, For, Launch, LoopTest, OpaqueArg, Scope, Stmt,
+    StmtKind, Unread,
 };
 pub use types::{FloatKind, IntKind, PointerType, RecordId, Type};
 pub use validate::{Violation, validate, validate_function};

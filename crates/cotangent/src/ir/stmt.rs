@@ -343,6 +343,9 @@ pub enum CollectiveOp {
     ActiveMask,
 }
 
+/// The name of the file, as a text of code that is not read.
+pub const FILE_NAME: &str = "__FILE__";
+
 /// Code that is not read.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Unread {

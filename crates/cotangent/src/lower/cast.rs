@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
+use super::intrinsic::string_literal;
 use crate::clang::Node;
 use crate::clang::types::{Spelled, parse};
 use crate::diagnostic;
@@ -35,6 +36,8 @@ impl<'a> Body<'_, 'a> {
                 let ty = self.context.node_type(self.pass, node)?;
                 Ok(Expr::new(ExprKind::Null, ty))
             }
+            // `assert(n < m && "too many")`.
+            "PointerToBoolean" if string_literal(operand).is_some() => Ok(Expr::new(ExprKind::Bool(true), Type::Bool)),
             "PointerToBoolean" => {
                 let pointer = self.value(operand)?;
                 let null = Expr::new(ExprKind::Null, pointer.ty.clone());

@@ -205,6 +205,11 @@ impl<'a> Declarations<'a> {
         self.sources.text(span)
     }
 
+    /// Whether a file of the program has this name.
+    pub(super) fn is_file(&self, name: &str) -> bool {
+        self.sources.files.iter().any(|file| &*file.name == name)
+    }
+
     /// The whole text of the file that a span is in.
     pub(super) fn text_of_file(&self, span: Span) -> Option<&'a str> {
         self.sources.files.get(span.file)?.text.as_deref()

@@ -6,8 +6,10 @@ use super::context::{Lowered, Pass, broken, problem, problem_with_help};
 use super::prepared::{Action, PreparedCall};
 use crate::clang::{Kind, Node, Value};
 use crate::diagnostic;
-use crate::ir::{AtomicOp, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type, Unread};
-use crate::rules::{CHECK_BLOCK, Intrinsic};
+use crate::ir::{
+    AtomicOp, BinaryOp, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type, Unread,
+};
+use crate::rules::{CHECK_BLOCK, COPY, COPY_KIND, HOST_TO_HOST, HOST_ZEROS, Intrinsic};
 
 impl<'a> Body<'_, 'a> {
     /// Lowers the arguments of a barrier, atomic or exchange.
@@ -83,6 +85,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Lowers the arguments of a function of the CUDA runtime.
+    /// `calloc` and `memcpy` of C become those of the table that do the same.
     pub(super) fn prepare_runtime(&mut self, node: &'a Node, call: Name, result: Type) -> Lowered<PreparedCall> {
         if self.pass == Pass::Device {
             return problem_with_help(
@@ -104,6 +107,17 @@ impl<'a> Body<'_, 'a> {
             self.protect(before, &mut args);
             args.push(value);
         }
+        let (call, args, result) = match (&*call, args.as_slice()) {
+            ("calloc", [count, size]) => {
+                let bytes = Expr::binary(BinaryOp::Multiply, count.clone(), size.clone());
+                (HOST_ZEROS.into(), vec![bytes], result)
+            }
+            ("memcpy", [to, from, bytes]) => {
+                let kind = Expr::cast(Expr::int(HOST_TO_HOST), Type::Opaque(COPY_KIND.name.into()));
+                (COPY.into(), vec![to.clone(), from.clone(), bytes.clone(), kind], Type::Void)
+            }
+            _ => (call, args, result),
+        };
         let action = Action::Statement(Box::new(move |into| StmtKind::Runtime { call, args, into }));
         Ok(PreparedCall { action, result })
     }
@@ -195,12 +209,17 @@ fn find_reference(node: &Node) -> Option<crate::clang::NodeId> {
 
 /// The text of a string literal, conversions around it left out.
 pub(super) fn string_literal(node: &Node) -> Option<String> {
+    quoted_literal(node).map(unescape)
+}
+
+/// The same in quotes and with escapes.
+pub(super) fn quoted_literal(node: &Node) -> Option<&str> {
     match (node.kind, &node.data.value) {
-        (Kind::StringLiteral, Some(Value::Text(quoted))) => Some(unescape(quoted)),
+        (Kind::StringLiteral, Some(Value::Text(quoted))) => Some(quoted),
         (Kind::ImplicitCastExpr | Kind::ParenExpr | Kind::PredefinedExpr, _) => {
-            node.inner.last().and_then(string_literal)
+            node.inner.last().and_then(quoted_literal)
         }
-        (Kind::UnaryOperator, _) if node.opcode() == "__extension__" => node.inner.last().and_then(string_literal),
+        (Kind::UnaryOperator, _) if node.opcode() == "__extension__" => node.inner.last().and_then(quoted_literal),
         _ => None,
     }
 }

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use super::body::{Binding, Body};
 use super::constant::convert;
 use super::context::{Lowered, Pass, Problem};
-use super::intrinsic::string_literal;
+use super::intrinsic::{quoted_literal, string_literal};
 use super::stmt::initializer;
 use crate::clang::{Kind, Node, NodeId, is_not_system};
 use crate::diagnostic::BROKEN_DUMP;
-use crate::ir::{Expr, LocalId, Name, OpaqueArg, Place, StmtKind, Type, Unread};
+use crate::ir::{Expr, FILE_NAME, LocalId, Name, OpaqueArg, Place, StmtKind, Type, Unread};
 use crate::source::Span;
 
 /// How functions of CUDA's libraries begin: they may reach memory of the device without being handed it.
@@ -51,10 +51,19 @@ impl<'a> Body<'_, 'a> {
             Ok(ty) if is_number(&ty) || is_handle(&ty) || string_literal(node).is_some() => ty,
             Ok(_) | Err(_) => return Err(problem),
         };
-        let Some(args) = self.passage(node, &problem) else { return Err(problem) };
+        let Some(args) = self.passage(node, &problem).or_else(|| self.text_of_program(node)) else {
+            return Err(problem);
+        };
         let local = self.new_temporary(ty);
         self.declare_passed(local, args);
         Ok(Expr::load(self.local_place(local)))
+    }
+
+    /// A text of the program as Clang spells it. The name of a file is that of the derivative's file there.
+    fn text_of_program(&self, node: &Node) -> Option<Vec<OpaqueArg>> {
+        let text = quoted_literal(node).filter(|text| text.starts_with('"'))?;
+        let is_name = self.context.declarations(self.pass).is_file(text.trim_matches('"'));
+        Some(vec![OpaqueArg::Text(if is_name { FILE_NAME } else { text }.into())])
     }
 
     /// Declares a variable that begins with what is passed through.

@@ -14,7 +14,8 @@ use table::{Row, TABLE};
 pub use enumerations::Enumeration;
 pub use manual::page;
 pub use table::{
-    CHECK_BLOCK, COPY_KIND, LAST_ERROR, SET_EVENT, SNAPSHOT, STREAM_WAITS, TAPE, WAIT_FOR_DEVICE, WAIT_FOR_STREAM,
+    CHECK_BLOCK, COPY, COPY_KIND, HOST_TO_HOST, HOST_ZEROS, LAST_ERROR, SET_EVENT, SNAPSHOT, STREAM_WAITS, TAPE,
+    WAIT_FOR_DEVICE, WAIT_FOR_STREAM,
 };
 
 /// What a call does.

@@ -40,6 +40,13 @@ pub const TAPE: &str = "cotangent::Tape";
 /// A copy of an array, by which its reverse sweep finds it again: the handle that `cotangent::take_snapshot` gives.
 pub const SNAPSHOT: &str = "cotangent::Snapshot";
 
+/// Copies memory; the direction between arrays of the host, by its number in [`COPY_KIND`].
+pub const COPY: &str = "cudaMemcpy";
+pub const HOST_TO_HOST: i64 = 0;
+
+/// Memory of the host that holds zeros.
+pub const HOST_ZEROS: &str = "cotangent::host_zeros";
+
 /// What is called before a checked launch: `cotangent::check_block<kernel>(block, shared)`.
 pub const CHECK_BLOCK: &str = "cotangent::check_block";
 
@@ -71,7 +78,7 @@ const CUDA: &[Row] = &[
     row("cudaFree", FREE),
     row("cudaFreeHost", FREE),
     row("cudaFreeAsync", FREE),
-    row("cudaMemcpy", copy(None)).taking(3, &COPY_KIND),
+    row(COPY, copy(None)).taking(3, &COPY_KIND),
     row("cudaMemcpyAsync", copy(Some(4))).taking(3, &COPY_KIND),
     row("cudaMemcpy2D", copy_rows(None)).taking(6, &COPY_KIND),
     row("cudaMemcpy2DAsync", copy_rows(Some(7))).taking(6, &COPY_KIND),
@@ -130,8 +137,10 @@ const CUDA: &[Row] = &[
     row("cudaProfilerStop", Class::Query),
 ];
 
-const C: &[Row] =
-    &[row("malloc", Class::Memory { zeros: "cotangent::host_zeros", free: "cotangent::free_host" }), row("free", FREE)];
+const C: &[Row] = &[row("malloc", HOST), row("free", FREE)];
+
+/// Memory of the host.
+const HOST: Class = Class::Memory { zeros: HOST_ZEROS, free: "cotangent::free_host" };
 
 const OWN: &[Row] = &[
     row("cotangent::device_memory", Class::Memory { zeros: "cotangent::device_zeros", free: "cotangent::free_device" })
@@ -156,7 +165,7 @@ const OWN: &[Row] = &[
     row("cotangent::managed_zeros", Class::Own).returning(Returns::PointerToAsked),
     row("cotangent::pinned_zeros", Class::Own).returning(Returns::PointerToAsked),
     row("cotangent::free_device", Class::Own),
-    row("cotangent::host_zeros", Class::Own).returning(Returns::PointerToAsked),
+    row(HOST_ZEROS, HOST).returning(Returns::PointerToAsked).written("calloc(n, size)"),
     row("cotangent::stream_memory", Class::Own).returning(Returns::PointerToAsked),
     row("cotangent::take_snapshot", Class::Own),
     row("cotangent::restored", Class::Own).returning(Returns::PointerToAsked),
