@@ -191,7 +191,7 @@ impl<'a> Editor<'a> {
                 let fills = self.transfers(&|copy, args| {
                     let is_from_outside = copy.source.is_none() || has_kind(args, &["HostToDevice", "Default"]);
                     is_from_outside && args.first().is_some_and(|to| mentions(to, variable.id))
-                });
+                })?;
                 let fill = fills.last().map(|fill| self.place(fill, 0));
                 fill.ok_or_else(|| {
                     let message = format!("nothing fills `{name}` from outside");
@@ -222,7 +222,7 @@ impl<'a> Editor<'a> {
                 let reads = self.transfers(&|copy, args| {
                     let from = copy.source.and_then(|source| args.get(source));
                     from.is_some_and(|from| mentions(from, variable.id)) && has_kind(args, &["DeviceToHost", "Default"])
-                });
+                })?;
                 let read = reads.first().map(|read| self.place(read, 1));
                 read.ok_or_else(|| {
                     let message = format!("nothing reads `{name}` back");
@@ -271,7 +271,7 @@ impl<'a> Editor<'a> {
     fn at_line(&self, named: &Named<'_, 'a>, line: usize) -> Result<Place<'a>, Problem> {
         let line_of = |node: &Node| self.text[..node.span.start as usize].matches('\n').count() + 1;
         let mut found = None;
-        let mut bytes = None;
+        let mut sizes = Vec::new();
         statements(self.body, self.body, &mut |statement, node| {
             if std::ptr::eq(statement, node) && line_of(statement) == line && !std::ptr::eq(statement, self.body) {
                 found = found.or(Some(statement));
@@ -279,16 +279,18 @@ impl<'a> Editor<'a> {
             let is_allocation = node.kind == Kind::CallExpr
                 && node.inner.first().is_some_and(|callee| ALLOCATIONS.iter().any(|name| names(callee, name)));
             if is_allocation && node.inner.get(1).is_some_and(|to| mentions(to, named.variable.id)) {
-                bytes = node.inner.first().and_then(|callee| self.arguments(callee)?.get(1).copied());
+                sizes.push(node.inner.first().and_then(|callee| self.arguments(callee)?.get(1).copied()));
             }
         });
         let statement = found.ok_or_else(|| {
             problem(self.body.span, format!("no statement of the function begins on line {line}"), "in here")
         })?;
-        let bytes = bytes.ok_or_else(|| {
+        sizes.dedup();
+        let [Some(bytes)] = sizes[..] else {
             let message = format!("how much memory `{}` has is not known", named.name);
-            problem(named.variable.span, message, "no `cudaMalloc` of this function is given its address")
-        })?;
+            let label = "no `cudaMalloc` of this function is given its address, or several are";
+            return Err(problem(named.variable.span, message, label).into());
+        };
         Ok(Place { statement, array: named.variable.name(), bytes, stream: None })
     }
 
@@ -333,18 +335,28 @@ impl<'a> Editor<'a> {
     }
 
     /// The copies and fills that are wanted, in the order of the text.
-    fn transfers(&self, is_wanted: &dyn Fn(&Copy, &[&Node]) -> bool) -> Vec<Transfer<'a>> {
+    ///
+    /// # Errors
+    /// One that a macro writes: what it copies is not known, and it may be the one that is meant.
+    fn transfers(&self, is_wanted: &dyn Fn(&Copy, &[&Node]) -> bool) -> Result<Vec<Transfer<'a>>, Problem> {
         let mut found = Vec::new();
+        let mut hidden = None;
         statements(self.body, self.body, &mut |statement, node| {
             let Some((callee, args)) = node.inner.split_first().filter(|_| node.kind == Kind::CallExpr) else { return };
             let Some(copy) = COPIES.iter().find(|copy| names(callee, copy.call)) else { return };
             if !is_wanted(copy, &args.iter().collect::<Vec<_>>()) {
                 return;
             }
-            let args = self.arguments(callee).filter(|args| args.len() > BYTES);
-            found.extend(args.map(|args| Transfer { copy, statement, args }));
+            match self.arguments(callee).filter(|args| args.len() > BYTES) {
+                Some(args) => found.push(Transfer { copy, statement, args }),
+                None => hidden = Some(statement.span),
+            }
         });
-        found
+        let help = "say where the variable is input or output: `v@LINE`";
+        match hidden {
+            Some(span) => Err(problem(span, "a macro writes this copy".to_owned(), "used here").help(help).into()),
+            None => Ok(found),
+        }
     }
 
     /// The arguments of a call as the user wrote them, who may have written the call as the argument of a macro; none if a
