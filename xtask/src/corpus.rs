@@ -109,7 +109,8 @@ fn try_one(row: &Row<'_>, programs: &Path) -> Result<Outcome> {
     let compared = (number("forward mode against central differences"), number("reverse mode against forward mode"));
     match compared {
         (Some(forward), Some(reverse)) if checked.status.success() => {
-            Ok(Outcome::Checked(format!("differences {forward}, forward mode {reverse}")))
+            let precision = if said.contains("widened") { "" } else { ", in native precision" };
+            Ok(Outcome::Checked(format!("differences {forward}, forward mode {reverse}{precision}")))
         }
         _ => Ok(Outcome::Failed(
             said.lines()
