@@ -170,6 +170,22 @@ T* host_zeros(std::size_t bytes) {
   std::memset(static_cast<void*>(memory), 0, bytes);
   return memory;
 }
+#ifndef _MSC_VER
+// What `aligned_alloc` gives, which that compiler does not have.
+template <class T>
+T* aligned_memory(std::size_t bytes, std::size_t alignment) {
+  const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
+  void* memory = ::aligned_alloc(alignment, whole > 0 ? whole : alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<T*>(memory);
+}
+template <class T>
+T* aligned_zeros(std::size_t bytes, std::size_t alignment) {
+  T* memory = aligned_memory<T>(bytes, alignment);
+  std::memset(static_cast<void*>(memory), 0, bytes);
+  return memory;
+}
+#endif
 
 // What `new T[n]` and `new T` make: whoever is given it may say `delete[]` and `delete`.
 template <class T>
@@ -222,6 +238,48 @@ void free_pinned(T* memory) {
 template <class T>
 void free_host(T* memory) {
   std::free(memory);
+}
+
+// Memory that a program frees before the reverse sweep: it is freed when the derivative ends.
+class Frees {
+ public:
+  Frees() = default;
+  Frees(const Frees&) = delete;
+  Frees& operator=(const Frees&) = delete;
+  // A destructor must not throw: what fails here has failed before, or the next call of the runtime says so.
+  ~Frees() {
+    if (!kept_.empty()) (void)cudaDeviceSynchronize();
+    for (const Kept& kept : kept_) kept.free(kept.memory);
+  }
+  void add(const void* memory, void (*free)(void*)) { kept_.push_back({const_cast<void*>(memory), free}); }
+
+ private:
+  struct Kept {
+    void* memory;
+    void (*free)(void*);
+  };
+  std::vector<Kept> kept_;
+};
+
+template <class T>
+void free_device_later(Frees& frees, T* memory) {
+  frees.add(memory, [](void* kept) { (void)cudaFree(kept); });
+}
+template <class T>
+void free_pinned_later(Frees& frees, T* memory) {
+  frees.add(memory, [](void* kept) { (void)cudaFreeHost(kept); });
+}
+template <class T>
+void free_host_later(Frees& frees, T* memory) {
+  frees.add(memory, [](void* kept) { std::free(kept); });
+}
+template <class T>
+void free_array_later(Frees& frees, T* memory) {
+  frees.add(memory, [](void* kept) { delete[] static_cast<T*>(kept); });
+}
+template <class T>
+void free_value_later(Frees& frees, T* memory) {
+  frees.add(memory, [](void* kept) { delete static_cast<T*>(kept); });
 }
 
 // Device memory for what a derivative keeps from one sweep to the other, in the order of a stream.

@@ -35,6 +35,10 @@ T* host_memory(size_t bytes);
 template <class T>
 T* host_zeros(size_t bytes);
 template <class T>
+T* aligned_memory(size_t bytes, size_t alignment);
+template <class T>
+T* aligned_zeros(size_t bytes, size_t alignment);
+template <class T>
 T* array_memory(size_t bytes);
 template <class T>
 T* array_zeros(size_t bytes);
@@ -58,6 +62,18 @@ template <class T>
 void free_pinned(T* memory);
 template <class T>
 void free_host(T* memory);
+
+class Frees {};
+template <class T>
+void free_device_later(Frees& frees, T* memory);
+template <class T>
+void free_pinned_later(Frees& frees, T* memory);
+template <class T>
+void free_host_later(Frees& frees, T* memory);
+template <class T>
+void free_array_later(Frees& frees, T* memory);
+template <class T>
+void free_value_later(Frees& frees, T* memory);
 
 template <class T>
 T* stream_memory(size_t bytes, cudaStream_t stream);

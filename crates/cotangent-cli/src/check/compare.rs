@@ -229,7 +229,8 @@ fn draw(
         let vary = |random: &mut Random, value: f64| f64::from((value * random.single(0.8, 1.2)) as f32);
         let point: Vec<f64> = base.iter().map(|value| if keep { *value } else { vary(random, *value) }).collect();
         let direction: Vec<f64> = point.iter().map(|_| random.single(-1.0, 1.0)).collect();
-        let adjoints: Vec<f64> = point.iter().map(|_| random.single(-1.0, 1.0)).collect();
+        let seeds = problem.entries.iter().map(|entry| if entry.is_freed { 0.0 } else { random.single(-1.0, 1.0) });
+        let adjoints: Vec<f64> = seeds.collect();
         let moved = |step: f64| -> Vec<f64> { point.iter().zip(&direction).map(|(x, v)| x + step * v).collect() };
         let steps = [0.0, scale.step, -scale.step, scale.step / 2.0, -scale.step / 2.0];
         let mut evaluations: Vec<Evaluation> = steps.iter().map(|step| problem.primal(&moved(*step))).collect();

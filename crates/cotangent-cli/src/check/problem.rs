@@ -1,6 +1,7 @@
 //! What is checked: the numbers that are varied, those that come out, and the calls that relate them.
 
 use anyhow::{Result, bail};
+use cotangent::analysis::freed_params;
 use cotangent::ir::{FloatKind, Function, LocalId, Module, Space, Type};
 use cotangent::transform::{Lifted, Request};
 
@@ -17,6 +18,8 @@ pub(crate) struct Entry {
     pub(crate) index: usize,
     /// Whether the caller sees what becomes of it.
     pub(crate) is_output: bool,
+    /// Whether the function frees the memory: nothing depends on what is there at the end.
+    pub(crate) is_freed: bool,
     /// As the user would write it.
     pub(crate) name: String,
 }
@@ -344,6 +347,7 @@ fn entries(
     name: &dyn Fn(LocalId) -> String,
 ) -> Vec<Entry> {
     let mut entries = Vec::new();
+    let freed = freed_params(module, function);
     for param in named {
         let local = &function.locals[function.params[*param]];
         let own_name = name(function.params[*param]);
@@ -359,8 +363,9 @@ fn entries(
                     (true, true) => format!("{own_name}[{element}]{}", leaf.path),
                     (false, _) => format!("{own_name}->…[{element}]{}", leaf.path),
                 };
-                let is_output = !is_own || local.ty.is_pointer();
-                entries.push(Entry { buffer, index, is_output, name });
+                let is_freed = freed.contains(&function.params[*param]);
+                let is_output = !is_freed && (!is_own || local.ty.is_pointer());
+                entries.push(Entry { buffer, index, is_output, is_freed, name });
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::effects::call_writes;
+use super::effects::{call_writes, numbers_written};
 use super::fixpoint::grow;
 use super::objects::{Base, Object, Objects};
 use crate::ir::walk;
@@ -190,7 +190,7 @@ fn flow(module: &Module, objects: &Objects<'_>, stmt: &StmtKind) -> Option<Flow>
         StmtKind::Launch(launch) => {
             let mut from = from_values(&launch.args.iter().collect::<Vec<_>>());
             launch.args.iter().for_each(|arg| from.extend(objects.reachable(arg)));
-            Some(Flow { from, to: Some(call_writes(objects, launch.kernel, &launch.args)) })
+            Some(Flow { from, to: Some(numbers_written(objects, launch.kernel, &launch.args)) })
         }
         StmtKind::Runtime { call, args, .. } => {
             let (to, from) = runtime_class(call)?.ends_of_copy()?;

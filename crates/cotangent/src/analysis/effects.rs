@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use super::objects::{Base, Object, Objects, objects};
 use crate::ir::walk::{self, Node};
 use crate::ir::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type, Unread,
+    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
+    Unread,
 };
 use crate::rules::{RuntimeClass, runtime_class};
 
@@ -84,6 +85,98 @@ pub fn call_writes(objects: &Objects<'_>, callee: FunctionId, args: &[Expr]) -> 
     through.flat_map(|arg| objects.reachable(arg)).chain(effects.others).collect()
 }
 
+/// The same without what only integers are written to.
+///
+/// *Integers.* Let the functions that are called never make a pointer to other things of a pointer to integers. Then what
+/// they write through a parameter of that type is integers. Whether bits of numbers are among them is looked at where
+/// numbers are made of bits.
+pub(super) fn numbers_written(objects: &Objects<'_>, callee: FunctionId, args: &[Expr]) -> BTreeSet<Object> {
+    let module = objects.module();
+    let (mut effects, function) = (effects(module, callee), &module.functions[callee]);
+    if !makes_pointers_of_integers(module, callee) {
+        effects.params.retain(|position| !points_to_integers(&function.locals[function.params[*position]].ty));
+    }
+    let through = effects.params.iter().filter_map(|position| args.get(*position));
+    through.flat_map(|arg| objects.reachable(arg)).chain(effects.others).collect()
+}
+
+fn points_to_integers(ty: &Type) -> bool {
+    matches!(ty.pointee(), Some(Type::Int(_) | Type::Bool))
+}
+
+/// Whether a function, or one that it calls, makes a pointer to other things of a pointer to integers.
+fn makes_pointers_of_integers(module: &Module, id: FunctionId) -> bool {
+    let is_other_view = |expr: &Expr, operand: &Expr| {
+        points_to_integers(&operand.ty) && expr.ty.is_pointer() && !points_to_integers(&expr.ty)
+    };
+    let mut found = false;
+    for function in called_by(module, id).into_iter().filter_map(|id| module.functions.get(id)) {
+        walk::each_expr(&function.body, &mut |expr| {
+            found |= matches!(&expr.kind, ExprKind::Cast(operand) if is_other_view(expr, operand));
+        });
+    }
+    found
+}
+
+/// A function and all that it calls.
+fn called_by(module: &Module, id: FunctionId) -> BTreeSet<FunctionId> {
+    let (mut open, mut seen) = (vec![id], BTreeSet::from([id]));
+    while let Some(function) = open.pop().and_then(|id| module.functions.get(id)) {
+        walk::each_stmt(&function.body, &mut |stmt| {
+            if let StmtKind::Call { function, .. } = &stmt.kind
+                && seen.insert(*function)
+            {
+                open.push(*function);
+            }
+        });
+    }
+    seen
+}
+
+/// The memory that a function allocates itself.
+pub fn allocated(objects: &Objects<'_>, body: &[Stmt]) -> BTreeSet<Object> {
+    let mut found = BTreeSet::new();
+    walk::each_stmt(body, &mut |stmt| {
+        if let StmtKind::Runtime { call, into: Some(into), .. } = &stmt.kind
+            && matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
+        {
+            found.extend(objects.targets(&Expr::load(into.clone())));
+        }
+    });
+    found
+}
+
+/// Whether a pointer may point to what the caller brought, and nothing that the function allocates has its place.
+pub fn may_be_brought(module: &Module, function: &Function, pointer: &Expr) -> bool {
+    let inside = objects(module, function);
+    let own = allocated(&inside, &function.body);
+    let is_brought = |object: &Object| brought_by(function, object).is_some() && !own.contains(object);
+    inside.targets(pointer).iter().any(is_brought)
+}
+
+/// The parameters whose memory a function may free.
+pub fn freed_params(module: &Module, function: &Function) -> BTreeSet<LocalId> {
+    let inside = objects(module, function);
+    let mut found = BTreeSet::new();
+    walk::each_stmt(&function.body, &mut |stmt| {
+        if let StmtKind::Runtime { call, args, .. } = &stmt.kind
+            && matches!(runtime_class(call), Some(RuntimeClass::Free { .. }))
+        {
+            let freed = args.first().map(|pointer| inside.targets(pointer)).unwrap_or_default();
+            found.extend(freed.iter().filter_map(|object| brought_by(function, object)));
+        }
+    });
+    found
+}
+
+/// The parameter that an object is reached from.
+fn brought_by(function: &Function, object: &Object) -> Option<LocalId> {
+    match object.base {
+        Base::Local(local) => Some(local).filter(|local| function.params.contains(local)),
+        Base::Global(_) | Base::Unknown => None,
+    }
+}
+
 /// What calling a function may change.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Effects {
@@ -148,17 +241,10 @@ pub fn reads_through(module: &Module, id: FunctionId) -> BTreeSet<usize> {
 /// The variables outside functions that a function mentions, itself or by what it calls.
 pub fn variables_of(module: &Module, id: FunctionId) -> BTreeSet<GlobalId> {
     let mut found = BTreeSet::new();
-    let (mut open, mut seen) = (vec![id], BTreeSet::from([id]));
-    while let Some(function) = open.pop().and_then(|id| module.functions.get(id)) {
+    for function in called_by(module, id).into_iter().filter_map(|id| module.functions.get(id)) {
         let _ = walk::visit_block(&function.body, &mut |node| {
-            match node {
-                Node::Place(Place { kind: PlaceKind::Global(global), .. }) => drop(found.insert(*global)),
-                Node::Stmt(Stmt { kind: StmtKind::Call { function, .. }, .. }) => {
-                    if seen.insert(*function) {
-                        open.push(*function);
-                    }
-                }
-                Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => {}
+            if let Node::Place(Place { kind: PlaceKind::Global(global), .. }) = node {
+                found.insert(*global);
             }
             ControlFlow::<()>::Continue(())
         });

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fixpoint::grow;
 use crate::ir::walk;
 use crate::ir::{
-    BinaryOp, Expr, ExprKind, FILE_NAME, Function, GlobalId, LocalId, Module, OpaqueArg, Place, PlaceKind, Stmt,
-    StmtKind, Type, Unread,
+    BinaryOp, Expr, ExprKind, Function, GlobalId, IntKind, LocalId, Module, OpaqueArg, Place, PlaceKind, StmtKind,
+    Type, Unread,
 };
 use crate::rules::{RuntimeClass, runtime_class};
 
@@ -77,7 +77,10 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
             | StmtKind::Atomic { into: Some(place), .. }
             | StmtKind::Collective { into: Some(place), .. }
             | StmtKind::Pop { into: place, .. } => objects.forget(place),
-            StmtKind::Opaque { into: Some(place), .. } if is_text(stmt) => objects.allocate(place),
+            StmtKind::Opaque { code: Unread::Passed, args, into: Some(place) } if is_text(place) => {
+                objects.allocate(place);
+                args.iter().filter_map(OpaqueArg::value).for_each(|value| objects.store(place, &value));
+            }
             StmtKind::Opaque { .. } => walk::written_places(stmt).into_iter().for_each(|place| objects.forget(place)),
             StmtKind::Declare { init: None, .. }
             | StmtKind::Accumulate { .. }
@@ -99,11 +102,10 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
     objects
 }
 
-/// Whether a statement gives a variable a text of the program: characters that nothing else points to.
-fn is_text(stmt: &Stmt) -> bool {
-    let StmtKind::Opaque { code: Unread::Passed, args, into: Some(into) } = &stmt.kind else { return false };
-    into.ty.is_pointer()
-        && matches!(args.as_slice(), [OpaqueArg::Text(text)] if text.starts_with('"') || &**text == FILE_NAME)
+/// Whether a variable holds a text. One that code gives that is not read is of the program or of the standard library, or a
+/// part of what the code is handed.
+fn is_text(place: &Place) -> bool {
+    matches!(place.ty.pointee(), Some(Type::Int(IntKind::Char)))
 }
 
 /// Whether a function of the runtime returns new memory.

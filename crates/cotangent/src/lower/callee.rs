@@ -2,6 +2,7 @@
 
 use super::body::Body;
 use super::context::{Lowered, Pass, broken, problem_with_help};
+use super::intrinsic::C_FUNCTIONS;
 use super::types::is_builtin_record;
 use super::vector::{self, Member};
 use crate::clang::{Kind, Node, NodeId};
@@ -267,7 +268,7 @@ impl<'a> Body<'_, 'a> {
             _ if is_math(plain) && args > 0 => Callee::Math(plain.into()),
             _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),
             _ if is_runtime(name) => Callee::Runtime(name.into()),
-            "calloc" | "memcpy" if self.pass == Pass::Host => Callee::Runtime(name.into()),
+            _ if C_FUNCTIONS.contains(&name) && self.pass == Pass::Host => Callee::Runtime(name.into()),
             _ => Callee::Intrinsic(intrinsic(name)?),
         })
     }

@@ -9,7 +9,10 @@ use crate::diagnostic;
 use crate::ir::{
     AtomicOp, BinaryOp, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type, Unread,
 };
-use crate::rules::{CHECK_BLOCK, COPY, COPY_KIND, HOST_TO_HOST, HOST_ZEROS, Intrinsic};
+use crate::rules::{ALIGNED_MEMORY, CHECK_BLOCK, COPY, COPY_KIND, HOST_TO_HOST, HOST_ZEROS, Intrinsic};
+
+/// Functions of C that become functions of the runtime's table.
+pub(super) const C_FUNCTIONS: &[&str] = &["aligned_alloc", "calloc", "memalign", "memcpy"];
 
 impl<'a> Body<'_, 'a> {
     /// Lowers the arguments of a barrier, atomic or exchange.
@@ -85,7 +88,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Lowers the arguments of a function of the CUDA runtime.
-    /// `calloc` and `memcpy` of C become those of the table that do the same.
+    /// Those of [`C_FUNCTIONS`] become those of the table that do the same.
     pub(super) fn prepare_runtime(&mut self, node: &'a Node, call: Name, result: Type) -> Lowered<PreparedCall> {
         if self.pass == Pass::Device {
             return problem_with_help(
@@ -111,6 +114,9 @@ impl<'a> Body<'_, 'a> {
             ("calloc", [count, size]) => {
                 let bytes = Expr::binary(BinaryOp::Multiply, count.clone(), size.clone());
                 (HOST_ZEROS.into(), vec![bytes], result)
+            }
+            ("aligned_alloc" | "memalign", [alignment, bytes]) => {
+                (ALIGNED_MEMORY.into(), vec![bytes.clone(), alignment.clone()], result)
             }
             ("memcpy", [to, from, bytes]) => {
                 let kind = Expr::cast(Expr::int(HOST_TO_HOST), Type::Opaque(COPY_KIND.name.into()));

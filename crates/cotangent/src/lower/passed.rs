@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use super::body::{Binding, Body};
 use super::constant::convert;
 use super::context::{Lowered, Pass, Problem};
-use super::intrinsic::{quoted_literal, string_literal};
+use super::intrinsic::quoted_literal;
 use super::stmt::initializer;
 use crate::clang::{Kind, Node, NodeId, is_not_system};
 use crate::diagnostic::BROKEN_DUMP;
-use crate::ir::{Expr, FILE_NAME, LocalId, Name, OpaqueArg, Place, StmtKind, Type, Unread};
+use crate::ir::{Expr, FILE_NAME, IntKind, LocalId, Name, OpaqueArg, Place, StmtKind, Type, Unread};
 use crate::source::Span;
 
 /// How functions of CUDA's libraries begin: they may reach memory of the device without being handed it.
@@ -34,10 +34,19 @@ struct Passage {
     is_conditional: bool,
 }
 
+/// Whose functions may give a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Those of the standard library alone: a text of theirs is their own, or a part of what they are handed.
+    Library,
+    /// Those of other files too.
+    Anywhere,
+}
+
 impl<'a> Body<'_, 'a> {
     /// Passes an expression statement through that could not be lowered; else what the problem was.
     pub(super) fn pass_effect(&mut self, node: &'a Node, problem: Problem) -> Lowered<()> {
-        let Some(args) = self.passage(node, &problem) else { return Err(problem) };
+        let Some(args) = self.passage(node, Origin::Anywhere, &problem) else { return Err(problem) };
         self.emit(StmtKind::Opaque { code: Unread::Passed, args, into: None });
         Ok(())
     }
@@ -48,10 +57,11 @@ impl<'a> Body<'_, 'a> {
             return Err(problem);
         }
         let ty = match self.context.node_type(self.pass, node) {
-            Ok(ty) if is_number(&ty) || is_handle(&ty) || string_literal(node).is_some() => ty,
+            Ok(ty) if is_number(&ty) || is_handle(&ty) || is_text(&ty) => ty,
             Ok(_) | Err(_) => return Err(problem),
         };
-        let Some(args) = self.passage(node, &problem).or_else(|| self.text_of_program(node)) else {
+        let from = if is_text(&ty) { Origin::Library } else { Origin::Anywhere };
+        let Some(args) = self.passage(node, from, &problem).or_else(|| self.text_of_program(node)) else {
             return Err(problem);
         };
         let local = self.new_temporary(ty);
@@ -94,16 +104,17 @@ impl<'a> Body<'_, 'a> {
             return Err(problem);
         }
         let ty = match self.context.node_type(self.pass, node) {
-            Ok(ty) if is_number(&ty) || is_handle(&ty) => ty,
+            Ok(ty) if is_number(&ty) || is_handle(&ty) || is_text(&ty) => ty,
             Err(_) if !node.ty().contains(['&', '*', '(', '[']) && !self.names_own_type(node.ty()) => {
                 Type::Opaque(node.ty().trim_start_matches("const ").trim_start_matches("struct ").into())
             }
             Ok(_) | Err(_) => return Err(problem),
         };
+        let from = if is_text(&ty) { Origin::Library } else { Origin::Anywhere };
         let init = node.data.init.as_ref().and_then(|_| initializer(node));
         let args = match init.filter(|init| init.kind != Kind::CXXConstructExpr || !init.inner.is_empty()) {
             None => None,
-            Some(init) => match (self.passage(init, &problem), &ty) {
+            Some(init) => match (self.passage(init, from, &problem), &ty) {
                 (None, _) => return Err(problem),
                 (Some(args), Type::Opaque(class)) => Some(self.constructed(args, node, class)),
                 (Some(args), _) => Some(args),
@@ -138,7 +149,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// The text of an expression in pieces, with the variables between them; none if it cannot be passed through.
-    fn passage(&mut self, node: &'a Node, problem: &Problem) -> Option<Vec<OpaqueArg>> {
+    fn passage(&mut self, node: &'a Node, from: Origin, problem: &Problem) -> Option<Vec<OpaqueArg>> {
         let is_news = matches!(problem, Problem::New(found) if found.code != BROKEN_DUMP);
         if self.pass != Pass::Host || self.inlining > 0 || !is_news {
             return None;
@@ -148,7 +159,8 @@ impl<'a> Body<'_, 'a> {
         let hands_over =
             |arg: &OpaqueArg| matches!(arg.variable(), Some(place) if !matches!(place.ty, Type::Opaque(_)));
         // A function of another file may keep the address; one of C's library does not.
-        if !passage.declared.is_empty() && passage.variables.iter().any(|(_, arg)| hands_over(arg)) {
+        let keeps_address = from == Origin::Library || passage.variables.iter().any(|(_, arg)| hands_over(arg));
+        if !passage.declared.is_empty() && keeps_address {
             return None;
         }
         let args = self.pieces(node.span, passage.variables)?;
@@ -173,6 +185,10 @@ impl<'a> Body<'_, 'a> {
         }
         // What a macro of the program stands for is not there in the derivative.
         if is_own_macro {
+            return None;
+        }
+        let is_made = !matches!(node.kind, Kind::DeclRefExpr | Kind::ImplicitCastExpr | Kind::MemberExpr);
+        if is_made && self.names_own_type(node.ty()) {
             return None;
         }
         match node.kind {
@@ -295,6 +311,11 @@ fn is_number(ty: &Type) -> bool {
 fn is_handle(ty: &Type) -> bool {
     let is_cuda = |name: &str| name.starts_with("CU") || name.starts_with("cu");
     matches!(ty.pointee(), Some(Type::Opaque(name)) if !is_cuda(name)) && !ty.is_reference()
+}
+
+/// Whether a type is a pointer to characters.
+fn is_text(ty: &Type) -> bool {
+    matches!(ty.pointee(), Some(Type::Int(IntKind::Char))) && !ty.is_reference()
 }
 
 /// How a variable is handed over, if it may be.

@@ -1,7 +1,7 @@
 //! Statements and declarations of variables.
 
 use super::body::{Binding, Body};
-use super::context::{Lowered, problem, problem_with_help};
+use super::context::{Lowered, Pass, problem, problem_with_help};
 use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
@@ -76,13 +76,21 @@ impl<'a> Body<'_, 'a> {
                 "assembly",
                 "use the intrinsic function that does the same",
             ),
-            Kind::CXXTryStmt | Kind::CXXThrowExpr => problem_with_help(
-                diagnostic::UNSUPPORTED_STATEMENT,
-                node.span,
-                "exceptions are not supported",
-                "here",
-                "report errors by a value",
-            ),
+            // What is thrown leaves the derivative: its handler is another way that the program goes on.
+            Kind::CXXTryStmt if self.pass == Pass::Host => {
+                node.inner.first().into_iter().for_each(|body| self.statement(body));
+                Ok(())
+            }
+            Kind::CXXTryStmt | Kind::CXXThrowExpr => {
+                let problem = problem_with_help(
+                    diagnostic::UNSUPPORTED_STATEMENT,
+                    node.span,
+                    "this exception is not supported",
+                    "here",
+                    "throw an exception of the standard library, or report errors by a value",
+                );
+                problem.or_else(|problem| self.pass_effect(node, problem))
+            }
             Kind::CaseStmt | Kind::DefaultStmt => problem_with_help(
                 diagnostic::UNSUPPORTED_STATEMENT,
                 node.span,

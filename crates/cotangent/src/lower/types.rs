@@ -7,7 +7,7 @@ use crate::clang::types::{Named, Spelled, parse, template_arguments};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::{Field, FloatKind, IntKind, PointerType, Record, RecordId, Type};
-use crate::rules::TAPE;
+use crate::rules::{FREES, TAPE};
 use crate::source::Span;
 
 /// Records that CUDA's own headers declare: `float3` and its like, pairs of half precision, and `dim3`.
@@ -128,8 +128,8 @@ impl<'a> Context<'a> {
         if let Some(ty) = scalar(&named.name) {
             return Ok(ty);
         }
-        if named.name == TAPE {
-            return Ok(Type::Opaque(TAPE.into()));
+        if [TAPE, FREES].contains(&&*named.name) {
+            return Ok(Type::Opaque(named.name.as_str().into()));
         }
         if let Some(id) = self.find_record(pass, &named.name) {
             return self.record(pass, id, span).map(Type::Record);

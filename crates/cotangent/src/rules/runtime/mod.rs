@@ -14,8 +14,8 @@ use table::{Row, TABLE};
 pub use enumerations::Enumeration;
 pub use manual::page;
 pub use table::{
-    CHECK_BLOCK, COPY, COPY_KIND, HOST_TO_HOST, HOST_ZEROS, LAST_ERROR, SET_EVENT, SNAPSHOT, STREAM_WAITS, TAPE,
-    WAIT_FOR_DEVICE, WAIT_FOR_STREAM,
+    ALIGNED_MEMORY, CHECK_BLOCK, COPY, COPY_KIND, FREES, HOST_TO_HOST, HOST_ZEROS, LAST_ERROR, SET_EVENT, SNAPSHOT,
+    STREAM_WAITS, TAPE, WAIT_FOR_DEVICE, WAIT_FOR_STREAM,
 };
 
 /// What a call does.
@@ -25,9 +25,9 @@ pub enum RuntimeClass {
     Allocate { maker: &'static str },
     /// Returns new memory of a size. `zeros` returns memory of the same kind that holds zeros; `free` frees it.
     Memory { zeros: &'static str, free: &'static str },
-    /// Frees what its first argument points to. `always`: it is one of several calls of which every way takes one, as
-    /// the ends of a scope are.
-    Free { always: bool },
+    /// Frees what its first argument points to. `later` does that when the derivative ends; none where the call is one of
+    /// several of which every way takes one, as the ends of a scope are.
+    Free { later: Option<&'static str> },
     /// Copies or fills memory.
     Move(Move),
     /// Copies to or from a variable outside functions.
@@ -199,6 +199,11 @@ pub fn runtime_header(name: &str) -> Option<&'static str> {
 pub fn frees(name: &str) -> bool {
     let is_of_memory = |row: &Row| matches!(row.class, RuntimeClass::Memory { free, .. } if free == name);
     matches!(runtime_class(name), Some(RuntimeClass::Free { .. })) || rows().any(is_of_memory)
+}
+
+/// Whether a call of a derivative frees memory when the derivative ends.
+pub fn frees_later(name: &str) -> bool {
+    rows().any(|row| matches!(row.class, RuntimeClass::Free { later: Some(later) } if later == name))
 }
 
 fn row(name: &str) -> Option<&'static Row> {

@@ -37,6 +37,9 @@ const fn row(name: &'static str, class: Class) -> Row {
 /// The class of `cotangent/runtime.hpp` in which derivatives of host functions keep values.
 pub const TAPE: &str = "cotangent::Tape";
 
+/// The class of `cotangent/runtime.hpp` that keeps memory until a derivative ends.
+pub const FREES: &str = "cotangent::Frees";
+
 /// A copy of an array, by which its reverse sweep finds it again: the handle that `cotangent::take_snapshot` gives.
 pub const SNAPSHOT: &str = "cotangent::Snapshot";
 
@@ -46,6 +49,9 @@ pub const HOST_TO_HOST: i64 = 0;
 
 /// Memory of the host that holds zeros.
 pub const HOST_ZEROS: &str = "cotangent::host_zeros";
+
+/// Memory of the host that begins at a multiple of a number.
+pub const ALIGNED_MEMORY: &str = "cotangent::aligned_memory";
 
 /// What is called before a checked launch: `cotangent::check_block<kernel>(block, shared)`.
 pub const CHECK_BLOCK: &str = "cotangent::check_block";
@@ -75,9 +81,9 @@ const CUDA: &[Row] = &[
     row("cudaMallocHost", Class::Allocate { maker: "cotangent::pinned_memory" }),
     row("cudaMallocAsync", Class::Allocate { maker: "cotangent::device_memory" }),
     row("cudaHostAlloc", Class::Allocate { maker: "cotangent::pinned_memory" }),
-    row("cudaFree", FREE),
-    row("cudaFreeHost", FREE),
-    row("cudaFreeAsync", FREE),
+    row("cudaFree", free("cotangent::free_device_later")),
+    row("cudaFreeHost", free("cotangent::free_pinned_later")),
+    row("cudaFreeAsync", free("cotangent::free_device_later")),
     row(COPY, copy(None)).taking(3, &COPY_KIND),
     row("cudaMemcpyAsync", copy(Some(4))).taking(3, &COPY_KIND),
     row("cudaMemcpy2D", copy_rows(None)).taking(6, &COPY_KIND),
@@ -137,10 +143,11 @@ const CUDA: &[Row] = &[
     row("cudaProfilerStop", Class::Query),
 ];
 
-const C: &[Row] = &[row("malloc", HOST), row("free", FREE)];
+const C: &[Row] = &[row("malloc", HOST), row("free", free("cotangent::free_host_later"))];
 
 /// Memory of the host.
 const HOST: Class = Class::Memory { zeros: HOST_ZEROS, free: "cotangent::free_host" };
+const ALIGNED: Class = Class::Memory { zeros: "cotangent::aligned_zeros", free: "cotangent::free_host" };
 
 const OWN: &[Row] = &[
     row("cotangent::device_memory", Class::Memory { zeros: "cotangent::device_zeros", free: "cotangent::free_device" })
@@ -154,18 +161,20 @@ const OWN: &[Row] = &[
         .returning(Returns::PointerToAsked),
     row("cotangent::array_memory", ARRAY).returning(Returns::PointerToAsked).written("new T[n]"),
     row("cotangent::array_zeros", ARRAY).returning(Returns::PointerToAsked).written("new T[n]{…}"),
-    row("cotangent::free_array", FREE).written("delete[] p"),
+    row("cotangent::free_array", free("cotangent::free_array_later")).written("delete[] p"),
     row("cotangent::vector_memory", VECTOR).returning(Returns::PointerToAsked).written("std::vector<T> v{…}"),
     row("cotangent::vector_zeros", VECTOR).returning(Returns::PointerToAsked).written("std::vector<T> v(n)"),
-    row("cotangent::free_vector", Class::Free { always: true }).written("the end of a vector"),
+    row("cotangent::free_vector", Class::Free { later: None }).written("the end of a vector"),
     row("cotangent::value_memory", VALUE).returning(Returns::PointerToAsked).written("new T"),
     row("cotangent::value_zeros", VALUE).returning(Returns::PointerToAsked).written("new T()"),
-    row("cotangent::free_value", FREE).written("delete p"),
+    row("cotangent::free_value", free("cotangent::free_value_later")).written("delete p"),
     row("cotangent::device_zeros", Class::Own).returning(Returns::PointerToAsked),
     row("cotangent::managed_zeros", Class::Own).returning(Returns::PointerToAsked),
     row("cotangent::pinned_zeros", Class::Own).returning(Returns::PointerToAsked),
     row("cotangent::free_device", Class::Own),
     row(HOST_ZEROS, HOST).returning(Returns::PointerToAsked).written("calloc(n, size)"),
+    row(ALIGNED_MEMORY, ALIGNED).returning(Returns::PointerToAsked).written("aligned_alloc(a, size)"),
+    row("cotangent::aligned_zeros", Class::Own).returning(Returns::PointerToAsked),
     row("cotangent::stream_memory", Class::Own).returning(Returns::PointerToAsked),
     row("cotangent::take_snapshot", Class::Own),
     row("cotangent::restored", Class::Own).returning(Returns::PointerToAsked),
@@ -175,6 +184,11 @@ const OWN: &[Row] = &[
     row("cotangent::require_apart", Class::Own),
     row("cotangent::free_host", Class::Own),
     row("cotangent::free_pinned", Class::Own),
+    row("cotangent::free_device_later", Class::Own),
+    row("cotangent::free_pinned_later", Class::Own),
+    row("cotangent::free_host_later", Class::Own),
+    row("cotangent::free_array_later", Class::Own),
+    row("cotangent::free_value_later", Class::Own),
     row("cotangent::allocate", Class::Own),
     row("cotangent::allocate_zeros", Class::Own),
     row("cotangent::fetch", Class::Own),
@@ -250,7 +264,9 @@ const fn symbol(is_from: bool, usual_kind: i64) -> Class {
     Class::Symbol(Symbol { to: 0, source, clear: CLEAR, stream: 5, is_from, offset: 3, usual_kind, copy, copy_async })
 }
 
-const FREE: Class = Class::Free { always: false };
+const fn free(later: &'static str) -> Class {
+    Class::Free { later: Some(later) }
+}
 
 const STREAM: Class = Class::Create { wait: Some(WAIT_FOR_STREAM), destroy: "cudaStreamDestroy" };
 

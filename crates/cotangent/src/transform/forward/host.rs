@@ -4,6 +4,7 @@ use super::super::launch::{is_waited_for, shared_bytes};
 use super::super::runtime_calls::{PASSED_HELP, call_like, call_of, const_void, pointer_of};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
+use crate::analysis::may_be_brought;
 use crate::ir::{Block, Expr, Launch, OpaqueArg, Place, PlaceKind, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, Symbol, WAIT_FOR_DEVICE, runtime_class};
 use crate::source::Span;
@@ -47,7 +48,10 @@ impl Pushforward<'_, '_> {
                 })
             }
             (RuntimeClass::Free { .. }, [pointer, rest @ ..]) => {
-                self.tangent_of_memory(pointer).map(|shadow| same([vec![shadow], rest.to_vec()].concat()))
+                // The tangents of what the caller brought are the caller's.
+                let is_brought = may_be_brought(self.ctx.primal, self.function, pointer);
+                let shadow = self.tangent_of_memory(pointer).filter(|_| !is_brought);
+                shadow.map(|shadow| same([vec![shadow], rest.to_vec()].concat()))
             }
             (RuntimeClass::Move(moved), _) => {
                 let source =

@@ -2,6 +2,7 @@
 
 mod again;
 mod block;
+mod frees;
 mod launch;
 mod loops;
 mod record;

@@ -13,7 +13,7 @@ use super::block::Sweeps;
 use super::record::{self, Limit, Start};
 use super::settle::Kept;
 use super::split::Apart;
-use super::{Assembly, slots, tape};
+use super::{Assembly, frees, slots, tape};
 use crate::analysis::{Activity, Object, Objects, activity, objects};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Type};
@@ -203,10 +203,14 @@ impl Assembly<'_> {
         let seed = self.rules.seed(kind);
         self.rules.vars.function.body = self.body(seed, kind, sums);
         tell_apart(&mut self.rules.vars.function, &mut self.rules.vars.names);
+        let is_on_host = self.rules.facts.primal.space == Space::Host;
+        if is_on_host {
+            frees::lower(&mut self.rules.vars.function, &mut self.rules.vars.names);
+        }
         if !self.uses_record {
             return None;
         }
-        if self.rules.facts.primal.space == Space::Host {
+        if is_on_host {
             tape::lower(&mut self.rules.vars.function, &mut self.rules.vars.names);
             return None;
         }

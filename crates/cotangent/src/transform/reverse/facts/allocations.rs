@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 use super::super::frames::Frames;
 use super::Facts;
 use super::beginnings::beginnings;
-use crate::analysis::{Base, Object, Step};
+use crate::analysis::{Base, Object, Step, allocated};
 use crate::ir::walk::{self, Node};
-use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, StmtKind};
+use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::transform::Fact;
 use crate::transform::locals::without_spans;
 
 /// Whether every way through a block frees what is meant.
-pub(in crate::transform::reverse) fn always_frees(block: &Block, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
+fn always_frees(block: &Block, is_meant: &dyn Fn(&Expr) -> bool) -> bool {
     block.iter().any(|stmt| match &stmt.kind {
         StmtKind::Runtime { call, args, .. } => {
             matches!(runtime_class(call), Some(RuntimeClass::Free { .. })) && args.first().is_some_and(is_meant)
@@ -46,7 +46,7 @@ pub(in crate::transform::reverse) fn always_frees(block: &Block, is_meant: &dyn 
 }
 
 /// The block and all blocks inside.
-pub(in crate::transform::reverse) fn blocks(block: &Block) -> Vec<&Block> {
+fn blocks(block: &Block) -> Vec<&Block> {
     let mut found = vec![block];
     for stmt in block {
         let _ = walk::stmt_parts(stmt, &mut |part| {
@@ -119,17 +119,38 @@ impl Facts<'_> {
         .is_continue()
     }
 
-    /// Everything that is freed somewhere in the function.
-    pub(in crate::transform::reverse) fn freed(&self) -> BTreeSet<Object> {
-        let mut found = BTreeSet::new();
+    /// What the reverse sweep frees where it comes to the allocation: all that is freed on every way to the end of the
+    /// block that allocates it, and nowhere else.
+    pub(in crate::transform::reverse) fn freed_here(&self) -> BTreeSet<Object> {
+        let (mut here, mut elsewhere) = (BTreeSet::new(), BTreeSet::new());
         walk::each_stmt(&self.primal.body, &mut |stmt| {
             if let StmtKind::Runtime { call, args, .. } = &stmt.kind
-                && matches!(runtime_class(call), Some(RuntimeClass::Free { .. }))
+                && let Some(RuntimeClass::Free { later }) = runtime_class(call)
+                && let Some(pointer) = args.first()
             {
-                args.iter().take(1).for_each(|pointer| found.extend(self.objects.targets(pointer)));
+                let is_here = later.is_none() || self.is_freed_with_its_block(pointer);
+                let objects = if is_here { &mut here } else { &mut elsewhere };
+                objects.extend(self.objects.targets(pointer));
             }
         });
-        found
+        &here - &elsewhere
+    }
+
+    /// Whether the block that allocates what a pointer points to always frees it.
+    fn is_freed_with_its_block(&self, pointer: &Expr) -> bool {
+        let freed = self.objects.targets(pointer);
+        let is_meant = |pointer: &Expr| !self.objects.targets(pointer).is_disjoint(&freed);
+        let is_allocation = |stmt: &Stmt| {
+            let StmtKind::Runtime { call, into: Some(into), .. } = &stmt.kind else { return false };
+            matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) && is_meant(&Expr::load(into.clone()))
+        };
+        let blocks = blocks(&self.primal.body);
+        blocks.iter().any(|block| block.iter().any(is_allocation) && always_frees(block, &is_meant))
+    }
+
+    /// The memory that the function allocates.
+    pub(in crate::transform::reverse) fn allocated_objects(&self) -> BTreeSet<Object> {
+        allocated(self.objects, &self.primal.body)
     }
 
     pub(in crate::transform::reverse) fn is_destroyed(&self, handle: &Place) -> bool {

@@ -3,9 +3,8 @@
 //! A shadow is allocated beside its memory. What is freed is freed by the reverse sweep, where it comes by the
 //! allocation. A copy becomes an addition in the other direction.
 
-use super::super::facts::allocations::{always_frees, blocks};
 use super::{Pair, Rules};
-use crate::analysis::{Base, uses_memory};
+use crate::analysis::{Base, Object, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Module, Place, Stmt, StmtKind, Type};
 use crate::rules::{Move, RuntimeClass, SET_EVENT, STREAM_WAITS, Symbol, WAIT_FOR_DEVICE, runtime_class};
@@ -62,11 +61,9 @@ impl Rules<'_> {
                 let Some(into) = into else { return pair };
                 self.memory(stmt, into, args, zeros, free, &mut pair);
             }
-            (RuntimeClass::Free { always }, [pointer, ..]) => {
-                if !always {
-                    self.check_free(pointer, stmt.span);
-                }
+            (RuntimeClass::Free { later }, [pointer, ..]) => {
                 pair.forward = went_well(into);
+                pair.forward.extend(later.map(|later| self.freed(later, pointer, stmt.span)).unwrap_or_default());
             }
             (RuntimeClass::Move(moved), _) => out.extend(self.moved(moved, args, stmt.span)),
             (RuntimeClass::Symbol(symbol), _) => out.extend(self.copied_symbol(symbol, stmt, call, args)),
@@ -184,7 +181,7 @@ impl Rules<'_> {
     /// New memory, and its shadow.
     fn memory(&mut self, stmt: &Stmt, into: &Place, args: &[Expr], zeros: &str, free: &str, pair: &mut Pair) {
         let own = self.facts.objects.targets(&Expr::load(into.clone()));
-        let is_freed = self.facts.freed().iter().any(|object| own.contains(object));
+        let is_freed = !self.facts.freed_here().is_disjoint(&own);
         if own.iter().any(|object| self.facts.activity.is_active(object))
             && let Some(shadow) = self.shadow(into)
         {
@@ -199,21 +196,26 @@ impl Rules<'_> {
         }
     }
 
-    /// What is freed must be freed on every way to the end of the block that allocates it: there the reverse sweep frees
-    /// it.
-    fn check_free(&mut self, pointer: &Expr, span: Span) {
-        let freed = self.facts.objects.targets(pointer);
-        let is_meant = |pointer: &Expr| self.facts.objects.targets(pointer).iter().any(|object| freed.contains(object));
-        let is_allocation = |stmt: &Stmt| {
-            let StmtKind::Runtime { call, into: Some(into), .. } = &stmt.kind else { return false };
-            matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })) && is_meant(&Expr::load(into.clone()))
-        };
-        let is_together = blocks(&self.facts.primal.body)
-            .iter()
-            .any(|block| block.iter().any(is_allocation) && always_frees(block, &is_meant));
-        if !is_together {
-            self.report_not_own(span, "frees memory that was not allocated in the same block");
+    /// What the forward sweep does in place of a free: the reverse sweep may need the memory. It frees it where it comes to
+    /// the allocation, or the derivative does when it ends. Adjoints that the caller asked for are the caller's.
+    fn freed(&mut self, later: &str, pointer: &Expr, span: Span) -> Block {
+        let targets = self.facts.objects.targets(pointer);
+        if targets.is_subset(&self.facts.freed_here()) {
+            return Block::new();
         }
+        let own = self.facts.allocated_objects();
+        let is_own = targets.is_subset(&own);
+        if !is_own && (!targets.is_disjoint(&own) || targets.contains(&Object::unknown())) {
+            self.report_not_own(span, "frees memory that it may have been given, or not");
+            return Block::new();
+        }
+        let is_active = is_own && targets.iter().any(|object| self.facts.activity.is_active(object));
+        let shadow = is_active.then(|| self.shadow_of_memory(pointer, span)).flatten();
+        [pointer.uncast_pointer().clone()]
+            .into_iter()
+            .chain(shadow)
+            .map(|memory| call_of(later, vec![memory]))
+            .collect()
     }
 
     fn report_not_own(&mut self, span: Span, what: &str) {
