@@ -3,17 +3,22 @@
 //! *Beginnings.* An array of a parameter begins where the parameter points. Let a variable, or a field of one, be given
 //! nothing but what an allocation returns, null, and the values of others like it, and let nobody have its address. Then
 //! it points to the beginning of an array whenever it is read, or is null; and two such pointers are into one array only
-//! if they are equal.
+//! if they are equal. The elements of an array of pointers are one such field. So are the pointers that a parameter leads
+//! to, if the function reads them and does nothing else with them: the caller's arrays are apart, wherever their pointers are.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use crate::analysis::grow;
-use crate::ir::walk::{self, own_variable};
+use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 
 /// A variable, or a field of one.
 type Slot = (LocalId, Vec<u32>);
+
+/// The field that stands for all elements of an array, and for all that a pointer leads to.
+const ELEMENT: u32 = u32::MAX;
 
 /// What is known of a function's pointers.
 pub(in crate::transform::reverse) struct Beginnings {
@@ -29,6 +34,7 @@ pub(in crate::transform::reverse) fn beginnings(
 ) -> Beginnings {
     let mut gifts = Gifts { module, given: Vec::new(), moved: HashSet::new() };
     gifts.moved.extend(address_taken.iter().map(|local| (*local, Vec::new())));
+    gifts.moved.extend(not_only_read(function).into_iter().map(|local| (local, vec![ELEMENT])));
     walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
         StmtKind::Declare { local, init: Some(init) } => {
             gifts.give(&Place::local(*local, function.locals[*local].ty.clone()), init);
@@ -126,7 +132,26 @@ impl Gifts<'_> {
                 | ExprKind::Builtin(_)
                 | ExprKind::SizeOf(_) => self.move_away(to),
             },
-            Type::Array(..) => self.move_away(to),
+            Type::Array(..) => match &value.kind {
+                ExprKind::Construct(operands) => {
+                    for operand in operands {
+                        self.give(&place.clone().index(Expr::int(0)), operand);
+                    }
+                }
+                ExprKind::Bool(_)
+                | ExprKind::Int(_)
+                | ExprKind::Float(_)
+                | ExprKind::Null
+                | ExprKind::Load(_)
+                | ExprKind::AddressOf(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Select(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Math(..)
+                | ExprKind::Builtin(_)
+                | ExprKind::SizeOf(_) => self.move_away(to),
+            },
             Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => {}
         }
     }
@@ -181,8 +206,51 @@ fn slot(place: &Place) -> Option<Slot> {
             let (local, path) = slot(base)?;
             Some((local, [path, vec![*position]].concat()))
         }
-        PlaceKind::Global(_) | PlaceKind::Element(..) | PlaceKind::Index(..) => None,
+        PlaceKind::Index(base, _) => {
+            let (local, path) = slot(base)?;
+            Some((local, [path, vec![ELEMENT]].concat()))
+        }
+        PlaceKind::Element(pointer, _) => match pointer.as_load().map(|place| &place.kind) {
+            Some(PlaceKind::Local(local)) => Some((*local, vec![ELEMENT])),
+            Some(PlaceKind::Global(_) | PlaceKind::Field(..) | PlaceKind::Element(..) | PlaceKind::Index(..))
+            | None => None,
+        },
+        PlaceKind::Global(_) => None,
     }
+}
+
+/// The pointers that may lead to pointers which are written, or which others reach: all but parameters with which the
+/// function does nothing but read what they lead to, as long as it writes no pointer to memory at all.
+fn not_only_read(function: &Function) -> HashSet<LocalId> {
+    let (mut all, mut looked_through) = (HashMap::<LocalId, usize>::new(), HashMap::<LocalId, usize>::new());
+    let mut writes_pointers = false;
+    let _ = walk::visit_block(&function.body, &mut |node| {
+        let (counts, loaded) = match node {
+            Node::Expr(expr) => (&mut all, expr.as_local()),
+            Node::Place(Place { kind: PlaceKind::Element(pointer, _), .. }) => {
+                (&mut looked_through, pointer.as_local())
+            }
+            Node::Place(_) => return ControlFlow::<()>::Continue(()),
+            Node::Stmt(stmt) => {
+                let is_plain = |ty: &Type| matches!(ty, Type::Bool | Type::Int(_) | Type::Float(_));
+                let is_in_memory = |place: &&Place| own_variable(place).is_none() && !is_plain(&place.ty);
+                writes_pointers |= walk::written_places(stmt).iter().any(is_in_memory);
+                return ControlFlow::Continue(());
+            }
+        };
+        loaded.into_iter().for_each(|local| *counts.entry(local).or_default() += 1);
+        ControlFlow::Continue(())
+    });
+    let is_only_read = |local: &LocalId| {
+        !writes_pointers && function.params.contains(local) && all.get(local) == looked_through.get(local)
+    };
+    function
+        .locals
+        .entries()
+        .filter(|(local, _)| !is_only_read(local))
+        .filter(|(_, it)| it.ty.is_pointer())
+        .map(|(local, _)| local)
+        .collect()
 }
 
 /// The variable that a place is in, as a whole where no field says more.

@@ -111,7 +111,7 @@ impl Facts<'_> {
         if !carries_floats(self.module, ty) {
             // A record of pointers, or an array of them.
             let load = Expr::load(Place::local(local, ty.clone()));
-            return !matches!(ty, Type::Array(..))
+            return (!matches!(ty, Type::Array(..)) || self.is_host())
                 && self.objects.reachable(&load).iter().any(|object| self.activity.is_active(object));
         }
         self.activity.is_active(&Object::local(local))

@@ -139,7 +139,9 @@ impl Rules<'_> {
         let shadow = self.vars.add(&shadow_name(&variable.name), ty.clone());
         self.vars.function.locals[shadow].storage = variable.storage;
         self.vars.function.locals[shadow].align = variable.align;
-        let is_following = ty.is_pointer();
+        // Pointers to adjoints are given values wherever the pointers are that they follow.
+        let is_array_of_pointers = matches!(&ty, Type::Array(element, _) if element.is_pointer());
+        let is_following = ty.is_pointer() || is_array_of_pointers;
         self.vars.add_shadow(local, Place::local(shadow, ty), is_following);
     }
 

@@ -4,8 +4,10 @@
 //! `v_change` is added to what the last copy or fill from outside put into `v`; the caller passes zeros, and the derivative
 //! is the one at the program's own input. For an output `v`, `v_result` receives what the first copy to the host reads. Where
 //! the program neither fills nor reads it, `v@12` says where: after the statement of that line for an input, before it for an
-//! output, all of the memory that was allocated for it. What is differentiated, and what is run as the oracle, is the edited
-//! text: a function like any other.
+//! output, all of the memory that was allocated for it. What comes after the last output is left out, but for what frees.
+//! What is differentiated, and what is run as the oracle, is the edited text: a function like any other.
+
+mod rest;
 
 use std::fmt::Write as _;
 
@@ -73,7 +75,7 @@ const KIND: usize = 3;
 pub fn expose(host: &Ast, main: FileId, variables: Variables<'_>) -> Result<Exposed, Vec<Diagnostic>> {
     let Found { function, body, holder } = find(host, main, variables.function).map_err(|found| vec![*found])?;
     let text = host.sources.files.get(main).and_then(|file| file.text.as_deref()).unwrap_or_default();
-    let mut editor = Editor { host, text, body, params: String::new(), edits: Vec::new(), wrt: Vec::new() };
+    let mut editor = Editor { host, text, body, params: String::new(), edits: Vec::new(), wrt: Vec::new(), last: 0 };
     let params: Vec<&str> = function.children(Kind::ParmVarDecl).map(Node::name).collect();
     let mut problems = Vec::new();
     for name in variables.inputs {
@@ -89,6 +91,9 @@ pub fn expose(host: &Ast, main: FileId, variables: Variables<'_>) -> Result<Expo
         return Err(problems.into_iter().map(|problem| *problem).collect());
     }
     let is_main = function.name() == MAIN.0;
+    if is_main || function.ty().starts_with("void ") {
+        editor.leave_out_the_rest();
+    }
     let Editor { params: added, mut edits, wrt, .. } = editor;
     let head = &text[function.span.start as usize..body.span.start as usize];
     let (Some(close), Some(name)) = (head.rfind(')'), head.find(function.name())) else {
@@ -178,6 +183,8 @@ struct Editor<'a> {
     params: String,
     edits: Vec<Edit>,
     wrt: Vec<String>,
+    /// Where the last output is taken.
+    last: u32,
 }
 
 impl<'a> Editor<'a> {
@@ -237,9 +244,21 @@ impl<'a> Editor<'a> {
             None => format!("cudaMemcpy{rest}); "),
         };
         let start = statement.span.start as usize;
+        self.last = self.last.max(statement.span.start);
         self.edits.push(Edit { start, end: start, text });
         self.parameter(format!("{number}* {name}_result"), format!("{name}_result"));
         Ok(())
+    }
+
+    /// Leaves out what comes after the last output, if no input comes there.
+    fn leave_out_the_rest(&mut self) {
+        if self.edits.iter().any(|edit| edit.start > self.last as usize) {
+            return;
+        }
+        for statement in rest::rest(self.body, self.last) {
+            let (start, end) = (statement.span.start as usize, self.end_of(statement));
+            self.edits.push(Edit { start, end, text: String::new() });
+        }
     }
 
     /// A variable as the user names it, `v` or `v@12`.
@@ -387,10 +406,11 @@ impl<'a> Editor<'a> {
 
     /// Where the next statement may stand.
     fn end_of(&self, statement: &Node) -> usize {
-        let end = match statement.spelling {
-            Some(_) => end_of_macro(self.text, statement.span.start as usize),
-            None => statement.span.end as usize,
-        };
+        let end = statement.span.end as usize;
+        let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        // What a macro ends has its arguments after the name.
+        let last_word = self.text[..end].trim_end_matches(is_of_name).len();
+        let end = if statement.spelling.is_some() { end_of_macro(self.text, last_word) } else { end };
         let rest = &self.text[end..];
         let blank = rest.len() - rest.trim_start().len();
         if rest[blank..].starts_with(';') { end + blank + 1 } else { end }
