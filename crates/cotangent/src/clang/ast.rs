@@ -99,6 +99,8 @@ pub struct Data {
     pub arg_type: Option<TypeName>,
     /// The underlying type of an enumeration.
     pub fixed_underlying_type: Option<TypeName>,
+    /// `enum class` or `enum struct`.
+    pub scoped_enum_tag: Option<Arc<str>>,
     /// `struct`, `class`, `union`.
     pub tag_used: Option<Arc<str>>,
     /// The record's fields are here.
@@ -229,7 +231,8 @@ kinds! {
     CXXDestructorDecl CXXConversionDecl CXXRecordDecl ClassTemplateDecl ClassTemplateSpecializationDecl FieldDecl VarDecl
     VarTemplateDecl VarTemplateSpecializationDecl ParmVarDecl EnumDecl EnumConstantDecl TypedefDecl TypeAliasDecl
     UsingDecl UsingDirectiveDecl StaticAssertDecl EmptyDecl BindingDecl DecompositionDecl TemplateArgument
-    CXXCtorInitializer RecordType EnumType ElaboratedType NamespaceAliasDecl
+    TemplateTypeParmDecl NonTypeTemplateParmDecl
+    TemplateTemplateParmDecl CXXCtorInitializer RecordType EnumType ElaboratedType NamespaceAliasDecl
 
     CompoundStmt DeclStmt IfStmt ForStmt WhileStmt DoStmt SwitchStmt CaseStmt DefaultStmt BreakStmt ContinueStmt
     ReturnStmt NullStmt CXXForRangeStmt AttributedStmt GCCAsmStmt GotoStmt LabelStmt CXXTryStmt
@@ -241,7 +244,7 @@ kinds! {
     InitListExpr ImplicitValueInitExpr CXXThisExpr MaterializeTemporaryExpr ExprWithCleanups CXXBindTemporaryExpr
     CXXDefaultArgExpr CXXDefaultInitExpr LambdaExpr SubstNonTypeTemplateParmExpr ConstantExpr UnaryExprOrTypeTraitExpr
     CXXScalarValueInitExpr CXXStdInitializerListExpr CXXNewExpr CXXDeleteExpr CXXThrowExpr PredefinedExpr UnresolvedLookupExpr
-    CXXUnresolvedConstructExpr OpaqueValueExpr PseudoObjectExpr
+    CXXUnresolvedConstructExpr OpaqueValueExpr PseudoObjectExpr StmtExpr ArrayInitLoopExpr
 
     CUDAGlobalAttr CUDADeviceAttr CUDAHostAttr CUDASharedAttr CUDAConstantAttr HIPManagedAttr CUDALaunchBoundsAttr
     AlignedAttr AnnotateAttr FullComment

@@ -48,6 +48,8 @@ pub(super) struct Context<'a> {
     pub(super) host: Option<Declarations<'a>>,
     pub(super) functions: HashMap<(Pass, NodeId), Progress>,
     pub(super) records: HashMap<(Pass, NodeId), RecordId>,
+    /// The same by place, name and fields, which are the same in both passes.
+    pub(super) same_records: HashMap<(Span, String, String), RecordId>,
     pub(super) globals: HashMap<(Pass, NodeId), GlobalId>,
     /// Where a lambda's captured variables are: for its call operator, the variable and the field.
     pub(super) captures: HashMap<(Pass, NodeId), Vec<Capture>>,
@@ -85,6 +87,7 @@ impl<'a> Context<'a> {
             host: passes.host.map(Declarations::new),
             functions: HashMap::new(),
             records: HashMap::new(),
+            same_records: HashMap::new(),
             globals: HashMap::new(),
             captures: HashMap::new(),
             lambdas: HashMap::new(),

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::arguments::{Instantiated, Uses};
 use crate::clang::{Ast, Kind, Node, NodeId, Value};
 use crate::source::{FileId, Sources, Span};
 
@@ -40,6 +41,12 @@ pub(super) struct Declarations<'a> {
     typedef_names: HashMap<NodeId, &'a str>,
     /// Lambda expressions, by their record.
     lambdas: HashMap<NodeId, &'a Node>,
+    /// Instantiations, by their declaration.
+    pub(super) instantiated: HashMap<NodeId, Instantiated<'a>>,
+    /// Types of objects of which a member is taken, and the member.
+    pub(super) members_taken: Vec<(&'a str, NodeId)>,
+    /// What is learned of those.
+    pub(super) uses: Uses,
     /// What is declared inside of functions.
     local: HashSet<NodeId>,
     /// How many functions are around what is being visited.
@@ -91,6 +98,9 @@ impl<'a> Declarations<'a> {
             fields: HashMap::new(),
             typedef_names: HashMap::new(),
             lambdas: HashMap::new(),
+            instantiated: HashMap::new(),
+            members_taken: Vec::new(),
+            uses: Uses::default(),
             local: HashSet::new(),
             function_depth: 0,
             sources: &ast.sources,
@@ -102,6 +112,7 @@ impl<'a> Declarations<'a> {
         for node in &ast.declarations {
             index.visit(node, 0, None, false);
         }
+        index.learn_uses();
         index
     }
 
@@ -241,6 +252,7 @@ impl<'a> Declarations<'a> {
                 }
             }
             Kind::ClassTemplateDecl | Kind::FunctionTemplateDecl | Kind::VarTemplateDecl => {
+                self.note_instantiations(node);
                 // The first declaration is the pattern; its instantiations follow.
                 let mut is_pattern = true;
                 for child in &node.inner {
@@ -284,6 +296,15 @@ impl<'a> Declarations<'a> {
                 self.visit_all(&node.inner, scope, None, in_pattern);
             }
             Kind::EnumDecl => self.visit_enumeration(node, scope, record),
+            Kind::MemberExpr => {
+                if let (Some(object), Some(member), false) =
+                    (node.inner.first(), node.data.referenced_member_decl, in_pattern)
+                    && object.ty().contains('<')
+                {
+                    self.members_taken.push((object.ty(), member));
+                }
+                self.visit_all(&node.inner, scope, record, in_pattern);
+            }
             Kind::VarDecl | Kind::VarTemplateSpecializationDecl | Kind::ParmVarDecl => {
                 self.insert(node, scope, record);
                 self.visit_all(&node.inner, scope, None, in_pattern);
@@ -321,16 +342,19 @@ impl<'a> Declarations<'a> {
             return;
         }
         self.insert(node, scope, record);
-        let spelling = record_spelling(node);
+        let spelling = self.record_spelling(node);
+        if node.kind == Kind::ClassTemplateSpecializationDecl && !in_pattern {
+            let template = format!("{}{}", self.scopes[scope].spelling, node.name());
+            let known = self.specializations.entry(template).or_default();
+            if !known.contains(&node.id) {
+                known.push(node.id);
+            }
+        }
         if node.data.complete_definition && !in_pattern {
             let full = format!("{}{spelling}", self.scopes[scope].spelling);
             let known = self.records.entry(full).or_default();
             if !known.contains(&node.id) {
                 known.push(node.id);
-            }
-            if node.kind == Kind::ClassTemplateSpecializationDecl {
-                let template = format!("{}{}", self.scopes[scope].spelling, node.name());
-                self.specializations.entry(template).or_default().push(node.id);
             }
             let bases = u32::try_from(node.data.bases.len()).unwrap_or(u32::MAX);
             for (position, field) in (bases..).zip(node.children(Kind::FieldDecl)) {
@@ -340,6 +364,14 @@ impl<'a> Declarations<'a> {
         }
         let inner = self.enter(scope, &spelling, false);
         self.visit_all(&node.inner, inner, Some(node.id), in_pattern);
+    }
+
+    /// How types spell a record, without its scope: `Vec<float, 3>`.
+    fn record_spelling(&self, node: &Node) -> String {
+        if node.kind == Kind::ClassTemplateSpecializationDecl {
+            return format!("{}<{}>", node.name(), self.template_arguments(node).join(", "));
+        }
+        node.name().to_owned()
     }
 
     /// `typedef struct { … } A;` names the record.
@@ -378,7 +410,9 @@ impl<'a> Declarations<'a> {
         }
         let declared = Declared { node, record, scope };
         let entry = self.by_id.entry(node.id).or_insert(declared);
-        if !entry.node.has(Kind::CompoundStmt) && node.has(Kind::CompoundStmt) {
+        // An instantiation that the text asks for is mentioned at its template, and stands where the text has it.
+        let is_defined = |node: &Node| node.has(Kind::CompoundStmt) || node.data.complete_definition;
+        if !is_defined(entry.node) && is_defined(node) {
             *entry = declared;
         }
     }
@@ -449,33 +483,5 @@ fn type_declaration(node: &Node) -> Option<NodeId> {
         (Kind::RecordType | Kind::EnumType, Some(declaration)) => Some(declaration.id),
         (Kind::ElaboratedType, _) => node.inner.iter().find_map(type_declaration),
         _ => None,
-    }
-}
-
-/// How types spell a record, without its scope: `Vec<float, 3>`.
-fn record_spelling(node: &Node) -> String {
-    if node.kind == Kind::ClassTemplateSpecializationDecl {
-        return format!("{}<{}>", node.name(), template_arguments(node).join(", "));
-    }
-    node.name().to_owned()
-}
-
-/// The template arguments of an instantiation, as types spell them.
-pub(super) fn template_arguments(node: &Node) -> Vec<String> {
-    let mut arguments = Vec::new();
-    for argument in node.children(Kind::TemplateArgument) {
-        collect_argument(argument, &mut arguments);
-    }
-    arguments
-}
-
-fn collect_argument(argument: &Node, arguments: &mut Vec<String>) {
-    match (&argument.data.ty, &argument.data.value) {
-        (_, Some(Value::Text(text))) => arguments.push(text.to_string()),
-        (_, Some(Value::Number(number))) => arguments.push(number.to_string()),
-        (_, Some(Value::Bool(truth))) => arguments.push(truth.to_string()),
-        (Some(ty), None) => arguments.push(ty.0.to_string()),
-        // A parameter pack.
-        (None, None) => argument.children(Kind::TemplateArgument).for_each(|inner| collect_argument(inner, arguments)),
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::arguments::is_unnamed;
 use super::body::{Binding, Body};
 use super::context::{Capture, Context, Lowered, Pass, Problem, Progress, broken, problem, problem_with_help};
-use super::declarations::{Declared, template_arguments};
+use super::declarations::Declared;
 use super::names::{identifier, is_reserved, operator_word, word_for};
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node, NodeId};
@@ -109,8 +110,9 @@ impl<'a> Context<'a> {
             let short = record.rsplit("::").next().unwrap_or(record);
             base = format!("{short}_{base}");
         }
-        for argument in template_arguments(node) {
-            base = format!("{base}_{}", word_for(&argument));
+        let arguments = self.declarations(pass).template_arguments(node);
+        for argument in arguments.iter().filter(|argument| !is_unnamed(argument)) {
+            base = format!("{base}_{}", word_for(argument));
         }
         let wanted = format!("{namespaces}{base}");
         let is_taken = self.taken.contains(wanted.as_str()) || is_reserved(&base);

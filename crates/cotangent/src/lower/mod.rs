@@ -6,6 +6,7 @@
 //!
 //! Lowering is a normal form: what `emit` prints of a module is lowered to the same module again.
 
+mod arguments;
 mod assign;
 mod body;
 mod builtin;

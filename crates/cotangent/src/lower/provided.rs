@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::arguments::is_unnamed;
 use super::context::{Context, Pass, Progress};
-use super::declarations::{Declared, template_arguments};
+use super::declarations::Declared;
 use super::types::has_enumeration;
 use crate::clang::{Kind, NodeId};
 use crate::ir::{Name, Provided, ProvidedRecord, RecordId};
@@ -34,7 +35,7 @@ pub(super) fn provided(context: &mut Context<'_>) -> Provided {
         let mut types = params.iter().map(|param| &function.locals[*param].ty).chain([&function.result]);
         let is_plain = node.kind == Kind::FunctionDecl
             && declared.record.is_none()
-            && template_arguments(node).is_empty()
+            && context.declarations(pass).template_arguments(node).is_empty()
             && full_name.as_deref() == Some(&*name)
             && !name.starts_with(OWN_WORDS)
             && !overloaded.contains(&name)
@@ -141,9 +142,9 @@ fn spelling(context: &Context<'_>, pass: Pass, declared: Declared<'_>) -> Option
         return None;
     }
     let name = declarations.name_of(node);
-    let arguments = template_arguments(node);
+    let arguments = declarations.template_arguments(node);
     // `true` may be told as -1, and what is in parentheses has no name.
-    if name.is_empty() || arguments.iter().any(|argument| argument == "-1") {
+    if name.is_empty() || arguments.iter().any(|argument| argument == "-1" || is_unnamed(argument)) {
         return None;
     }
     let arguments = if arguments.is_empty() { String::new() } else { format!("<{}>", arguments.join(", ")) };

@@ -1,7 +1,8 @@
 //! Finds the function that a request means.
 
+use super::arguments::{is_same_argument, is_unnamed};
 use super::context::{Context, Lowered, Pass, Problem, problem_with_help};
-use super::declarations::{Declarations, Declared, template_arguments};
+use super::declarations::{Declarations, Declared};
 use crate::clang::{Ast, Kind, Node, NodeId};
 use crate::diagnostic::{self, Diagnostic};
 use crate::ir::Name;
@@ -144,11 +145,25 @@ pub(super) fn means(request: &Request<'_>, full_name: &str) -> bool {
     full_name == request.name || full_name.ends_with(&format!("::{}", request.name))
 }
 
-/// The functions with a body that a request means.
+/// The functions with a body that a request means: with exactly its template arguments, or else with those that may be
+/// written so.
 pub(super) fn matching(
     declarations: &Declarations<'_>,
     request: &Request<'_>,
     wanted: impl Fn(&Node) -> bool,
+) -> Vec<NodeId> {
+    let exact = matching_by(declarations, request, &wanted, |own, asked| own == asked);
+    if !exact.is_empty() {
+        return exact;
+    }
+    matching_by(declarations, request, &wanted, |own, asked| !is_unnamed(own) && is_same_argument(own, asked))
+}
+
+fn matching_by(
+    declarations: &Declarations<'_>,
+    request: &Request<'_>,
+    wanted: impl Fn(&Node) -> bool,
+    is_same: fn(&str, &str) -> bool,
 ) -> Vec<NodeId> {
     let matches = |id: &&NodeId| {
         let Some(declared) = declarations.get(**id) else { return false };
@@ -158,8 +173,9 @@ pub(super) fn matching(
         }
         let has_name = means(request, &qualified(declarations, declared));
         let has_arguments = request.arguments.as_ref().is_none_or(|arguments| {
-            let own: Vec<String> = template_arguments(node).iter().map(|argument| squeeze(argument)).collect();
-            own == *arguments
+            let own = declarations.template_arguments(node);
+            let mut pairs = own.iter().zip(arguments);
+            own.len() == arguments.len() && pairs.all(|(own, asked)| is_same(&squeeze(own), asked))
         });
         let has_params = request.params.as_ref().is_none_or(|params| squeeze(&parameters(node)) == *params);
         let is_plain = matches!(node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl);
@@ -209,7 +225,7 @@ fn display(declarations: &Declarations<'_>, id: NodeId) -> Option<String> {
     if !matches!(node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl) || node.data.is_implicit {
         return None;
     }
-    let arguments = template_arguments(node);
+    let arguments = declarations.template_arguments(node);
     let arguments = if arguments.is_empty() { String::new() } else { format!("<{}>", arguments.join(", ")) };
     Some(format!("{}{}{arguments}({})", declarations.scope(declared).spelling, node.name(), parameters(node)))
 }

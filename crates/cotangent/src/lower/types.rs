@@ -1,9 +1,10 @@
 //! Types and records.
 
+use super::arguments::{fields, is_unnamed};
 use super::context::{Context, Lowered, Pass, broken, problem, problem_with_help};
 use super::declarations::Declared;
 use super::names::{identifier, word_for};
-use crate::clang::types::{Named, Spelled, parse, template_arguments};
+use crate::clang::types::{Named, Spelled, parse};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::{Field, FloatKind, IntKind, PointerType, Record, RecordId, Type};
@@ -202,17 +203,7 @@ impl<'a> Context<'a> {
         if let [first, ..] = declarations.records(name) {
             return Some(*first);
         }
-        // Clang spells values of template arguments in several ways; compare them loosely.
-        let (base, arguments) = template_arguments(name)?;
-        declarations.specializations(base).iter().copied().find(|id| {
-            let node = declarations.get(*id).map(|declared| declared.node);
-            node.is_some_and(|node| {
-                let own = super::declarations::template_arguments(node);
-                // Arguments that have their default value are not spelled.
-                own.len() >= arguments.len()
-                    && own.iter().zip(&arguments).all(|(own, spelled)| is_same_argument(own, spelled))
-            })
-        })
+        declarations.instantiation(name)
     }
 
     /// The record of the module for a declaration, lowered on first use.
@@ -229,11 +220,12 @@ impl<'a> Context<'a> {
         let node = declared.node;
         let scope = self.declarations(pass).scope(declared).clone();
         let members = scope.spelling.strip_prefix(&*scope.namespaces).unwrap_or(&scope.spelling);
-        let arguments = super::declarations::template_arguments(node);
+        let arguments = self.declarations(pass).template_arguments(node);
         let own_name = self.declarations(pass).name_of(node).to_owned();
         let plain =
             if arguments.is_empty() { own_name.clone() } else { format!("{own_name}<{}>", arguments.join(", ")) };
-        let words: Vec<String> = arguments.iter().map(|argument| word_for(argument)).collect();
+        let named = arguments.iter().filter(|argument| !is_unnamed(argument));
+        let words: Vec<String> = named.map(|argument| word_for(argument)).collect();
         let members = identifier_or_nothing(members);
         let wanted = [vec![members, identifier(&own_name)], words].concat();
         let wanted: Vec<String> = wanted.into_iter().filter(|word| !word.is_empty()).collect();
@@ -286,13 +278,15 @@ impl<'a> Context<'a> {
         let header = self.declarations(pass).file_name(node.span).rsplit('/').next().unwrap_or("");
         let is_builtin = is_builtin_record(wanted) || RUNTIME_HEADERS.contains(&header);
         let span = node.span;
-        let same = |record: &Record| !span.is_none() && record.span == span && record.name.starts_with(wanted);
-        let known = self.module.records.entries().find(|(_, record)| same(record)).map(|(known, _)| known);
+        // Instantiations of a template stand at the same place. Those whose names are alike differ in their fields.
+        let key = (span, wanted.to_owned(), format!("{:?}", fields(node)));
+        let known = self.same_records.get(&key).copied().filter(|_| !span.is_none());
         let record = known.unwrap_or_else(|| {
             let name = self.claim(wanted);
             let align = alignment(node);
             self.module.records.push(Record { name, fields: Vec::new(), is_builtin, align, span })
         });
+        self.same_records.insert(key, record);
         self.records.insert((pass, id), record);
         record
     }
@@ -400,23 +394,6 @@ fn has_own_destructor(node: &Node) -> bool {
         let is_written = !destructor.data.is_implicit && destructor.data.explicitly_defaulted.is_none();
         is_written && destructor.child(Kind::CompoundStmt).is_none_or(|body| !body.inner.is_empty())
     })
-}
-
-/// Whether a template argument as the dump has it is the one that a type spells: `3U` is `3`, and `true` is `-1`.
-fn is_same_argument(own: &str, spelled: &str) -> bool {
-    let (own, spelled) = (loosely(own), loosely(spelled));
-    own == spelled || spelled == "true" && matches!(&*own, "1" | "-1") || spelled == "false" && own == "0"
-}
-
-/// An argument without what Clang spells in several ways.
-fn loosely(argument: &str) -> String {
-    match argument {
-        _ if argument.starts_with(|first: char| first.is_ascii_digit()) => {
-            argument.trim_end_matches(['u', 'U', 'l', 'L']).to_owned()
-        }
-        // Clang leaves out the scopes that were left out in the text.
-        _ => argument.rsplit("::").next().unwrap_or(argument).replace(' ', ""),
-    }
 }
 
 /// The scalar type of that name.
