@@ -293,10 +293,22 @@ fn is_maker(name: &str) -> bool {
     name.strip_prefix("make_").is_some_and(|made| is_builtin_record(made) || MADE_OF_FIELDS.contains(&made))
 }
 
-/// The expression without parentheses and conversions around it.
+/// The function that is called, without parentheses and conversions around it, its address, or the template parameter that
+/// it was given for.
 fn strip(node: &Node) -> &Node {
     match node.kind {
         Kind::ParenExpr | Kind::ImplicitCastExpr => node.inner.first().map_or(node, strip),
+        Kind::SubstNonTypeTemplateParmExpr => node.inner.last().map_or(node, strip),
+        Kind::UnaryOperator if matches!(node.opcode(), "&" | "*") => {
+            let named = node.inner.first().map(strip).filter(|inner| names_function(inner));
+            named.unwrap_or(node)
+        }
         _ => node,
     }
+}
+
+/// Whether an expression is the name of a function, rather than of a pointer to one.
+fn names_function(node: &Node) -> bool {
+    let reference = node.data.referenced_decl.as_ref().filter(|_| node.kind == Kind::DeclRefExpr);
+    reference.is_some_and(|reference| reference.kind == Kind::FunctionDecl)
 }

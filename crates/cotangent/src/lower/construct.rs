@@ -12,6 +12,9 @@ use crate::ir::{Expr, ExprKind, FunctionId, Place, StmtKind, Type};
 /// How many functions may be lowered in place of their calls inside one another.
 pub(super) const MAX_INLINING: usize = 32;
 
+/// How many elements an array may have that is copied as a whole.
+const MAX_COPIED: u64 = 64;
+
 /// A constructor that must run, and its arguments.
 pub(super) struct ConstructorCall {
     function: FunctionId,
@@ -40,6 +43,7 @@ impl<'a> Body<'_, 'a> {
             {
                 self.default_value(node, ty)
             }
+            Kind::ArrayInitLoopExpr => self.copied_array(node, ty).map(Some),
             Kind::StringLiteral => problem_with_help(
                 diagnostic::UNSUPPORTED_EXPRESSION,
                 node.span,
@@ -72,6 +76,27 @@ impl<'a> Body<'_, 'a> {
             );
         }
         value
+    }
+
+    /// The copy of an array, element by element: of a structured binding, or of a record that holds one.
+    fn copied_array(&mut self, node: &'a Node, ty: &Type) -> Lowered<Expr> {
+        let source = node.inner.first().filter(|source| source.kind == Kind::OpaqueValueExpr);
+        let (Some(source), Type::Array(element, length)) = (source.and_then(|source| source.inner.first()), ty) else {
+            return broken(node.span, "a copy of what is no array");
+        };
+        if matches!(**element, Type::Array(..)) || *length > MAX_COPIED {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_EXPRESSION,
+                node.span,
+                "the copy of this array is not supported",
+                "copied here",
+                "refer to it with `auto&`, or copy its elements in a loop",
+            );
+        }
+        let place = self.place(source)?;
+        let indices = 0..i32::try_from(*length).unwrap_or(0);
+        let values = indices.map(|index| Expr::load(place.clone().index(Expr::int(index.into())))).collect();
+        Ok(Expr::new(ExprKind::Construct(values), ty.clone()).at(node.span))
     }
 
     fn list_value(&mut self, node: &'a Node, ty: &Type) -> Lowered<Expr> {

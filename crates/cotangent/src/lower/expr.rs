@@ -92,6 +92,7 @@ impl<'a> Body<'_, 'a> {
                     None => broken(node.span, "an initial value that is none"),
                 }
             }
+            Kind::StmtExpr => self.statement_expression(node),
             Kind::CXXThisExpr => self.this_value(node),
             Kind::LambdaExpr => self.lambda(node),
             Kind::UnaryExprOrTypeTraitExpr => self.size_of(node),

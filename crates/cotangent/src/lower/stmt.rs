@@ -126,13 +126,7 @@ impl<'a> Body<'_, 'a> {
             | Kind::UsingDirectiveDecl
             | Kind::NamespaceAliasDecl
             | Kind::EmptyDecl => Ok(()),
-            Kind::DecompositionDecl => problem_with_help(
-                diagnostic::UNSUPPORTED_DECLARATION,
-                node.span,
-                "structured bindings are not supported",
-                "declared here",
-                "name the fields one by one",
-            ),
+            Kind::DecompositionDecl => self.structured_binding(node),
             _ => problem(
                 diagnostic::UNSUPPORTED_DECLARATION,
                 node.span,
@@ -140,6 +134,49 @@ impl<'a> Body<'_, 'a> {
                 "declared here",
             ),
         }
+    }
+
+    /// `auto [a, b] = value`: a variable that holds the value, of which the names are fields or elements.
+    fn structured_binding(&mut self, node: &'a Node) -> Lowered<()> {
+        let parts: Vec<(&'a Node, &'a Node)> =
+            node.children(Kind::BindingDecl).filter_map(|name| Some((name, name.inner.first()?))).collect();
+        if parts.iter().any(|(_, part)| !matches!(part.kind, Kind::MemberExpr | Kind::ArraySubscriptExpr)) {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_DECLARATION,
+                node.span,
+                "structured bindings of tuples are not supported",
+                "declared here",
+                "use a struct, or name the parts one by one",
+            );
+        }
+        self.variable(node)?;
+        for (name, part) in parts {
+            let place = self.place(part)?;
+            self.bindings.insert(name.id, Binding::Place(place));
+        }
+        Ok(())
+    }
+
+    /// `({ … })`: the statements, and the value of the last.
+    pub(super) fn statement_expression(&mut self, node: &'a Node) -> Lowered<Expr> {
+        let Some((last, earlier)) = node.child(Kind::CompoundStmt).and_then(|block| block.inner.split_last()) else {
+            return Ok(Expr::int(0));
+        };
+        self.scopes.push(Default::default());
+        let mut result = Ok(Expr::int(0));
+        self.scope(|lowering| {
+            lowering.statements(earlier);
+            match node.ty() {
+                "void" => lowering.statement(last),
+                // What it names may be gone after the block, and statements that follow may change it.
+                _ => result = lowering.value(last).map(|value| lowering.keep(value)),
+            }
+        });
+        let names = self.scopes.pop().unwrap_or_default();
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.extend(names);
+        }
+        result
     }
 
     fn variable(&mut self, node: &'a Node) -> Lowered<()> {
@@ -233,8 +270,12 @@ impl<'a> Body<'_, 'a> {
     }
 
     pub(super) fn bind_local(&mut self, node: &Node, ty: Type) -> crate::ir::LocalId {
-        let name = if node.name().is_empty() { "unnamed" } else { node.name().trim_start_matches("__") };
-        let local = self.new_local(name, ty, Storage::Private, node.span);
+        let names: Vec<&str> = match node.kind {
+            Kind::DecompositionDecl => node.children(Kind::BindingDecl).map(Node::name).collect(),
+            _ => vec![node.name().trim_start_matches("__")],
+        };
+        let name = names.join("_");
+        let local = self.new_local(if name.is_empty() { "unnamed" } else { &name }, ty, Storage::Private, node.span);
         self.locals[local].align = alignment(node);
         self.bindings.insert(node.id, Binding::Local(local));
         local
@@ -262,7 +303,7 @@ impl<'a> Body<'_, 'a> {
 
 /// The initial value of a variable: its last child that is no attribute.
 pub(super) fn initializer(node: &Node) -> Option<&Node> {
-    node.inner.iter().rfind(|child| !child.ty().is_empty())
+    node.inner.iter().rfind(|child| !child.ty().is_empty() && child.kind != Kind::BindingDecl)
 }
 
 /// The value of a temporary that a reference is bound to.
