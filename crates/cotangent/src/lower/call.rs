@@ -43,6 +43,7 @@ impl<'a> Body<'_, 'a> {
                     | Callee::Swap
                     | Callee::SineAndCosine(..)
                     | Callee::WholeAndRest(_)
+                    | Callee::CopyBytes
                     | Callee::Half(_)
                     | Callee::FromHalf(_)
                     | Callee::Constant(_)
@@ -110,6 +111,7 @@ impl<'a> Body<'_, 'a> {
                 self.finish_call(prepared, None).map(|_| ())
             }
             (Callee::CopyAssignment, [target, value]) => self.assign(target, value).map(|_| ()),
+            (Callee::CopyBytes, args) => self.copy_bytes(node, args),
             (Callee::Vector(Member::Resize, object), _) => self.resize_vector(node, object),
             (Callee::StoreThrough, [pointer, value]) => {
                 let operands = self.values(&[pointer, value])?;
@@ -339,6 +341,15 @@ impl<'a> Body<'_, 'a> {
                 return Ok(Expr::new(ExprKind::Builtin(Builtin::DynamicSharedBytes), ty).at(node.span));
             }
             Callee::Vector(member, object) => return self.vector_value(node, member, object),
+            Callee::CopyBytes => {
+                return problem_with_help(
+                    diagnostic::UNSUPPORTED_CALL,
+                    node.span,
+                    "the result of `memcpy` is not supported",
+                    "used here",
+                    "call it as a statement, and use the pointer that it was given",
+                );
+            }
             _ => {}
         }
         let args = self.values(&nodes)?;

@@ -35,6 +35,8 @@ pub(super) enum Callee<'a> {
     SineAndCosine(&'static str, &'static str),
     /// `modff(x, whole)` and `modf`: the name of the function that gives what is stored.
     WholeAndRest(&'static str),
+    /// `memcpy` in device code.
+    CopyBytes,
     /// A function on half precision.
     Half(HalfCall),
     /// The conversion of an object of half precision that its class declares.
@@ -269,6 +271,7 @@ impl<'a> Body<'_, 'a> {
             _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),
             _ if is_runtime(name) => Callee::Runtime(name.into()),
             _ if C_FUNCTIONS.contains(&name) && self.pass == Pass::Host => Callee::Runtime(name.into()),
+            "memcpy" | "__builtin_memcpy" if self.pass == Pass::Device && args == 3 => Callee::CopyBytes,
             _ => Callee::Intrinsic(intrinsic(name)?),
         })
     }

@@ -10,6 +10,7 @@ mod arguments;
 mod assign;
 mod body;
 mod builtin;
+mod bytes;
 mod call;
 mod callee;
 mod cast;
