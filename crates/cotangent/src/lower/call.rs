@@ -11,7 +11,7 @@ use super::vector::Member;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Builtin, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type};
+use crate::ir::{BinaryOp, Builtin, Expr, ExprKind, FunctionId, Place, PlaceKind, StmtKind, Type, UnaryOp};
 use crate::rules::HalfCall;
 
 impl<'a> Body<'_, 'a> {
@@ -43,6 +43,7 @@ impl<'a> Body<'_, 'a> {
                     | Callee::Swap
                     | Callee::SineAndCosine(..)
                     | Callee::WholeAndRest(_)
+                    | Callee::MantissaAndExponent(..)
                     | Callee::CopyBytes
                     | Callee::Half(_)
                     | Callee::FromHalf(_)
@@ -379,6 +380,9 @@ impl<'a> Body<'_, 'a> {
             (Callee::WholeAndRest(whole), [x, pointer]) => {
                 self.whole_and_rest(node, whole, x.clone(), pointer.clone())?
             }
+            (Callee::MantissaAndExponent(exponent, scale), [x, pointer]) => {
+                self.mantissa_and_exponent(node, (exponent, scale), x.clone(), pointer.clone())?
+            }
             (Callee::LoadThrough, [pointer]) => Expr::load(self.checked_deref(pointer.clone(), node)?),
             (Callee::Identity, [value]) => value.clone(),
             // `std::max(a, b)` is `b` only if `a < b`, `std::min(a, b)` only if `b < a`.
@@ -387,6 +391,28 @@ impl<'a> Body<'_, 'a> {
             _ => return broken(node.span, "a call of an unknown form"),
         };
         Ok(expr.at(node.span))
+    }
+
+    /// Stores the exponent of a number; its mantissa, from a half to one. Zero has exponent 0, as have infinity and NaN here,
+    /// for which CUDA promises none.
+    fn mantissa_and_exponent(
+        &mut self,
+        node: &'a Node,
+        (exponent, scale): (&str, &str),
+        x: Expr,
+        pointer: Expr,
+    ) -> Lowered<Expr> {
+        let x = self.keep(x);
+        let place = self.checked_deref(pointer, node)?;
+        let float = |value| super::expr::float_constant(value, x.ty.clone());
+        let is_finite = Expr::new(ExprKind::Math("isfinite".into(), vec![x.clone()]), Type::Bool);
+        let is_plain = Expr::binary(BinaryOp::And, Expr::binary(BinaryOp::NotEqual, x.clone(), float(0.0)), is_finite);
+        let power = Expr::new(ExprKind::Math(exponent.into(), vec![x.clone()]), Type::INT).at(node.span);
+        let power = Expr::binary(BinaryOp::Add, power, Expr::int(1));
+        let exponent = self.keep(choose(is_plain, &power, &Expr::int(0)));
+        self.emit(StmtKind::Assign { place, value: exponent.clone() });
+        let down = Expr::unary(UnaryOp::Negate, exponent);
+        Ok(Expr::new(ExprKind::Math(scale.into(), vec![x.clone(), down]), x.ty.clone()))
     }
 
     /// Stores the whole part of a number; the rest, which is 0 for infinity.

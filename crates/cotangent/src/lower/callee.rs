@@ -35,6 +35,8 @@ pub(super) enum Callee<'a> {
     SineAndCosine(&'static str, &'static str),
     /// `modff(x, whole)` and `modf`: the name of the function that gives what is stored.
     WholeAndRest(&'static str),
+    /// `frexpf(x, exponent)` and `frexp`: the names of the functions that give the exponent less one, and divide by it.
+    MantissaAndExponent(&'static str, &'static str),
     /// `memcpy` in device code.
     CopyBytes,
     /// A function on half precision.
@@ -87,6 +89,13 @@ const SINE_AND_COSINE: &[(&str, &str, &str)] = &[
 /// Functions that store the whole part of a number and return the rest, by the type of the result.
 const WHOLE_AND_REST: &[(&str, &str, &str)] =
     &[("modff", "float", "truncf"), ("modf", "float", "truncf"), ("modf", "double", "trunc")];
+
+/// Functions that store the exponent of a number and return its mantissa, by the type of the result.
+const MANTISSA_AND_EXPONENT: &[(&str, &str, &str, &str)] = &[
+    ("frexpf", "float", "ilogbf", "ldexpf"),
+    ("frexp", "float", "ilogbf", "ldexpf"),
+    ("frexp", "double", "ilogb", "ldexp"),
+];
 
 /// Clang's built-in constants, and the limits of `double` and `float`.
 const CONSTANTS: &[(&str, &str, f64)] = &[
@@ -257,6 +266,10 @@ impl<'a> Body<'_, 'a> {
         let plain = name.strip_prefix("__builtin_").unwrap_or(name);
         if let Some((.., whole)) = WHOLE_AND_REST.iter().find(|(known, ty, _)| *known == plain && *ty == node.ty()) {
             return Some(Callee::WholeAndRest(whole));
+        }
+        let mut exponents = MANTISSA_AND_EXPONENT.iter();
+        if let Some((.., exponent, scale)) = exponents.find(|(known, ty, ..)| *known == plain && *ty == node.ty()) {
+            return Some(Callee::MantissaAndExponent(exponent, scale));
         }
         Some(match name {
             "max" if args == 2 && takes_references => Callee::StandardMax,
