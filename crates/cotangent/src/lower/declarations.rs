@@ -196,6 +196,11 @@ impl<'a> Declarations<'a> {
         self.fields.get(&id).copied()
     }
 
+    /// The members' type, if a record is a union in which all have the same: it is a variable of that type.
+    pub(super) fn union_of_one_type(&self, record: NodeId) -> Option<&'a Node> {
+        self.get(record).and_then(|declared| union_of_one_type(declared.node))
+    }
+
     /// The name of a record, its own or the one that a typedef gives it.
     pub(super) fn name_of(&self, node: &'a Node) -> &'a str {
         self.typedef_names.get(&node.id).copied().unwrap_or(node.name())
@@ -364,6 +369,28 @@ impl<'a> Declarations<'a> {
         }
         let inner = self.enter(scope, &spelling, false);
         self.visit_all(&node.inner, inner, Some(node.id), in_pattern);
+        if !in_pattern {
+            self.name_members_without_name(node);
+        }
+    }
+
+    /// Types of members without a name are known by where they stand. What is in a union of them is a member of the record.
+    fn name_members_without_name(&mut self, node: &'a Node) {
+        let mut inner_record = None;
+        for child in &node.inner {
+            match child.kind {
+                Kind::CXXRecordDecl if child.name().is_empty() => inner_record = Some(child),
+                Kind::FieldDecl if child.name().is_empty() => {
+                    let (Some(inner), Some(position)) = (inner_record, self.field(child.id)) else { continue };
+                    self.records.entry(child.ty().to_owned()).or_default().push(inner.id);
+                    if union_of_one_type(inner).is_some() {
+                        let members = inner.children(Kind::FieldDecl).map(|member| (member.id, position));
+                        self.fields.extend(members);
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     /// How types spell a record, without its scope: `Vec<float, 3>`.
@@ -475,6 +502,18 @@ fn named_function(node: &Node) -> Option<NodeId> {
         Some(reference) if node.kind == Kind::DeclRefExpr => Some(reference.id),
         _ => node.inner.iter().find_map(named_function),
     }
+}
+
+/// The first member of a union in which all are of one type, and which has no functions of its own.
+fn union_of_one_type(node: &Node) -> Option<&Node> {
+    let is_union = node.data.tag_used.as_deref() == Some("union") && node.data.complete_definition;
+    let first = node.child(Kind::FieldDecl).filter(|_| is_union)?;
+    let is_same = |child: &Node| match child.kind {
+        Kind::FieldDecl => child.ty() == first.ty() && !child.data.is_bitfield,
+        Kind::CXXMethodDecl | Kind::CXXConstructorDecl | Kind::CXXDestructorDecl => child.data.is_implicit,
+        _ => true,
+    };
+    node.inner.iter().all(is_same).then_some(first)
 }
 
 /// The record or enumeration that a type node is, and not a pointer to it or another name for it.

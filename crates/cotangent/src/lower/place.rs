@@ -266,6 +266,10 @@ impl<'a> Body<'_, 'a> {
         } else {
             self.place(base)?
         };
+        let union = self.context.declarations(self.pass).get(member).and_then(|declared| declared.record);
+        if union.is_some_and(|union| self.context.declarations(self.pass).union_of_one_type(union).is_some()) {
+            return Ok(object.at(node.span));
+        }
         let Type::Record(record) = object.ty else { return broken(node.span, "a member of what is no record") };
         let Some(field) = self.context.module.records[record].fields.get(position as usize) else {
             return broken(node.span, "a member that the record does not have");

@@ -133,6 +133,9 @@ impl<'a> Context<'a> {
             return Ok(Type::Opaque(named.name.as_str().into()));
         }
         if let Some(id) = self.find_record(pass, &named.name) {
+            if let Some(member) = self.declarations(pass).union_of_one_type(id) {
+                return self.node_type(pass, member);
+            }
             return self.record(pass, id, span).map(Type::Record);
         }
         if let Some(alias) = self.find_alias(pass, &named.name) {
@@ -291,7 +294,14 @@ impl<'a> Context<'a> {
         record
     }
 
-    fn fields(&mut self, pass: Pass, node: &Node) -> Lowered<Vec<Field>> {
+    /// The name of a field; of a union without a name, that of its first member.
+    fn field_name(&self, pass: Pass, field: &'a Node) -> &'a str {
+        let record = if field.name().is_empty() { self.find_record(pass, field.ty()) } else { None };
+        let member = record.and_then(|record| self.declarations(pass).union_of_one_type(record));
+        member.unwrap_or(field).name()
+    }
+
+    fn fields(&mut self, pass: Pass, node: &'a Node) -> Lowered<Vec<Field>> {
         let mut fields = Vec::new();
         if node.data.bases.len() > 1 {
             return problem(
@@ -320,7 +330,7 @@ impl<'a> Context<'a> {
                 // A record is plain data: a reference member is a pointer in it.
                 pointer.is_reference = false;
             }
-            fields.push(Field { name: field.name().into(), ty });
+            fields.push(Field { name: self.field_name(pass, field).into(), ty });
         }
         Ok(fields)
     }
