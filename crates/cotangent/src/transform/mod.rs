@@ -27,6 +27,7 @@ mod taken_name;
 #[cfg(test)]
 mod texts;
 mod trust;
+mod typed_pointers;
 mod variables;
 
 pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};

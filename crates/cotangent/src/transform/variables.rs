@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use super::differentiable::leads_to_floats;
 use super::normalize::collapse;
 use super::request::{Named, Request};
+use super::typed_pointers::typed_pointers;
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
 use crate::index::{Id, IdVec};
 use crate::ir::walk::{self, NodeMut};
@@ -42,7 +43,7 @@ pub fn lift(module: &Module, request: &Request) -> Result<Lifted, Vec<Diagnostic
     let variables: Vec<GlobalId> = named.collect();
     let used = used(module, request.function, &variables);
     check_rules(module, &used)?;
-    let mut lifted = module.clone();
+    let mut lifted = typed_pointers(module, request.function);
     let mut params: IdVec<FunctionId, HashMap<usize, LocalId>> = IdVec::new();
     for id in module.functions.ids() {
         let function = &mut lifted.functions[id];
