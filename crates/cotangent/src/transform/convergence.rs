@@ -4,6 +4,9 @@
 //! the last, has met at none of them or at all, like the others. One that returned in between would come to the reverse
 //! of the first barriers while the others are still at the last.
 //!
+//! Threads that return before others meet within their warp alone wait at the reverse of the block's barrier until these come:
+//! the masks name those that are still there (`normalize/lanes.rs`). In a loop that is refused, since nobody counts who is left.
+//!
 //! Threads that pass by a branch with barriers, after which there are none, are as good as returned: the others meet without
 //! them once they have left the kernel. That is refused too where a branch asks for the thread and all have met before. Nothing
 //! is asked of other branches and of loops: that all threads run them alike is what makes the kernel valid.
@@ -22,13 +25,20 @@ pub(super) fn divergent_returns(module: &Module, kernel: FunctionId) -> Vec<Diag
         return Vec::new();
     }
     let uniform = Uniform::new(function);
-    let (stops, returns, branches) = (Vec::new(), Vec::new(), Vec::new());
-    let mut found = Found { module, uniform, stops, returns, branches, count: 0 };
+    let mut found = Found {
+        module,
+        uniform,
+        stops: Vec::new(),
+        stops_of_block: Vec::new(),
+        returns: Vec::new(),
+        branches: Vec::new(),
+        count: 0,
+    };
     found.block(&function.body, true);
-    let refused = found
-        .returns
-        .iter()
-        .filter(|it| found.stops.iter().any(|stop| *stop < it.last) && found.stops.iter().any(|stop| *stop > it.first));
+    let refused = found.returns.iter().filter(|it| {
+        let later = if it.first == it.last { &found.stops_of_block } else { &found.stops };
+        found.stops.iter().any(|stop| *stop < it.last) && later.iter().any(|stop| *stop > it.first)
+    });
     let returns = refused.map(|it| {
         let message = "some threads return here, between barriers at which the others meet";
         Diagnostic::new(NOT_CONVERGENT, it.span, message, "the reverse sweep would meet in another order")
@@ -59,6 +69,8 @@ struct Found<'a> {
     uniform: Uniform<'a>,
     /// The numbers of the statements at which threads meet.
     stops: Vec<usize>,
+    /// Those at which all of the block meet.
+    stops_of_block: Vec<usize>,
     returns: Vec<Leaving>,
     /// Branches with barriers of the block that depend on the thread; the innermost first.
     branches: Vec<Leaving>,
@@ -113,6 +125,9 @@ impl<'a> Found<'a> {
                 | StmtKind::Opaque { .. } => {
                     if may_meet(self.module, stmt) {
                         self.stops.push(number);
+                    }
+                    if may_meet_in_block(self.module, stmt) {
+                        self.stops_of_block.push(number);
                     }
                 }
             }
