@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::arithmetic;
 use super::declarations::Declarations;
 use crate::clang::types::{self, Spelled};
 use crate::clang::{Kind, Node, NodeId, Value};
@@ -103,11 +104,13 @@ impl<'a> Declarations<'a> {
         Some(if own.is_empty() { format!("{scope}{name}") } else { format!("{scope}{own}::{name}") })
     }
 
-    /// The enumerator that Clang spells as a number, `(Order)1U`; other arguments as they are.
-    fn without_cast(&self, argument: &str) -> String {
+    /// The enumerator that Clang spells as a number, `(Order)1U`, and the value of arithmetic; other arguments as they are.
+    fn evaluated(&self, argument: &str) -> String {
         let parts = argument.strip_prefix('(').and_then(|rest| rest.split_once(')'));
         let value = parts.and_then(|(ty, value)| Some((ty, value.trim_end_matches(['U', 'L']).parse().ok()?)));
-        value.and_then(|(ty, value)| self.name_of_value(ty, value)).unwrap_or_else(|| argument.to_owned())
+        let name = value.and_then(|(ty, value)| self.name_of_value(ty, value));
+        let number = || arithmetic::value(argument).map(|value| value.to_string());
+        name.or_else(number).unwrap_or_else(|| argument.to_owned())
     }
 
     /// Learns which record the type of an object is from each member that is taken of it.
@@ -129,7 +132,7 @@ impl<'a> Declarations<'a> {
             return Some(*record);
         }
         let (base, arguments) = types::template_arguments(spelling)?;
-        let arguments: Vec<String> = arguments.into_iter().map(|argument| self.without_cast(argument)).collect();
+        let arguments: Vec<String> = arguments.into_iter().map(|argument| self.evaluated(argument)).collect();
         let nodes = self.specializations(base).iter().filter_map(|id| self.get(*id)).map(|declared| declared.node);
         let mut fitting = nodes.filter(|node| {
             let own = self.template_arguments(node);

@@ -7,6 +7,7 @@
 //! Lowering is a normal form: what `emit` prints of a module is lowered to the same module again.
 
 mod arguments;
+mod arithmetic;
 mod assign;
 mod body;
 mod builtin;
