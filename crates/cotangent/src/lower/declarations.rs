@@ -370,23 +370,21 @@ impl<'a> Declarations<'a> {
         let inner = self.enter(scope, &spelling, false);
         self.visit_all(&node.inner, inner, Some(node.id), in_pattern);
         if !in_pattern {
-            self.name_members_without_name(node);
+            self.name_unions_without_name(node);
         }
     }
 
-    /// Types of members without a name are known by where they stand. What is in a union of them is a member of the record.
-    fn name_members_without_name(&mut self, node: &'a Node) {
+    /// A union without a name is known by where it stands. What is in it is a member of the record.
+    fn name_unions_without_name(&mut self, node: &'a Node) {
         let mut inner_record = None;
         for child in &node.inner {
             match child.kind {
                 Kind::CXXRecordDecl if child.name().is_empty() => inner_record = Some(child),
                 Kind::FieldDecl if child.name().is_empty() => {
-                    let (Some(inner), Some(position)) = (inner_record, self.field(child.id)) else { continue };
-                    self.records.entry(child.ty().to_owned()).or_default().push(inner.id);
-                    if union_of_one_type(inner).is_some() {
-                        let members = inner.children(Kind::FieldDecl).map(|member| (member.id, position));
-                        self.fields.extend(members);
-                    }
+                    let union = inner_record.filter(|inner| union_of_one_type(inner).is_some());
+                    let (Some(union), Some(position)) = (union, self.field(child.id)) else { continue };
+                    self.records.entry(child.ty().to_owned()).or_default().push(union.id);
+                    self.fields.extend(union.children(Kind::FieldDecl).map(|member| (member.id, position)));
                 }
                 _ => {}
             }
