@@ -84,7 +84,7 @@ fn first_element(pointer: Expr) -> Expr {
 /// compiled with `double` for `float` to check it.
 fn elements(bytes: &Expr, element: &Type) -> Option<Expr> {
     match &bytes.kind {
-        ExprKind::SizeOf(ty) => count_in(ty, element).map(|count| Expr::int(count)),
+        ExprKind::SizeOf(ty) => count_in(ty, element).map(Expr::int),
         ExprKind::Binary(BinaryOp::Multiply, left, right) => {
             let (size, factor) = if matches!(left.kind, ExprKind::SizeOf(_)) { (left, right) } else { (right, left) };
             matches!(&size.kind, ExprKind::SizeOf(ty) if ty == element).then(|| as_written(factor))
