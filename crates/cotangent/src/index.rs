@@ -53,6 +53,11 @@ impl<I: Id, T> IdVec<I, T> {
         I::new(self.items.len() - 1)
     }
 
+    /// Drops the items from a position on; their ids mean nothing any more.
+    pub fn truncate(&mut self, length: usize) {
+        self.items.truncate(length);
+    }
+
     /// How many elements there are.
     pub fn len(&self) -> usize {
         self.items.len()

@@ -134,6 +134,16 @@ impl<'a> Context<'a> {
         self.module.functions.push(function)
     }
 
+    /// Takes back the functions that were added last, which nothing calls after all.
+    pub(super) fn forget_functions(&mut self, kept: usize) {
+        for name in self.module.functions.iter().skip(kept).map(|function| &function.name) {
+            self.taken.remove(name);
+        }
+        self.module.functions.truncate(kept);
+        let functions = &self.module.functions;
+        self.functions.retain(|_, progress| !matches!(progress, Progress::Done(id) if functions.get(*id).is_none()));
+    }
+
     /// The module and what was wrong.
     pub(super) fn finish(self) -> (Module, Vec<Diagnostic>) {
         (self.module, self.diagnostics)

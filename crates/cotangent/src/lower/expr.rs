@@ -222,6 +222,11 @@ impl<'a> Body<'_, 'a> {
         if let Some(whole) = self.whole_builtin(node)? {
             return Ok(whole);
         }
+        if !self.bindings.contains_key(&reference.id)
+            && let Some(value) = self.computed_constant(reference.id)?
+        {
+            return Ok(value);
+        }
         self.place(node).map(Expr::load)
     }
 

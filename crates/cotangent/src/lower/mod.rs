@@ -20,6 +20,7 @@ mod construct;
 mod context;
 mod control;
 mod declarations;
+mod evaluate;
 mod expr;
 mod function;
 mod half;

@@ -3,6 +3,7 @@
 use super::body::{Binding, Body};
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
+use super::evaluate::evaluated;
 use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
@@ -170,9 +171,37 @@ impl<'a> Body<'_, 'a> {
         if variable.has(Kind::CUDASharedAttr) {
             return self.shared_outside(variable);
         }
+        if let Some(value) = self.computed_constant(id)? {
+            return Ok(self.place_of_value(value));
+        }
         let global = self.global(id, node)?;
         let global_type = self.context.module.globals[global].ty.clone();
         Ok(Place::new(PlaceKind::Global(global), global_type).at(node.span))
+    }
+
+    /// The value of a `constexpr` variable that calls compute, if it is an integer: outside of functions the IR has plain
+    /// constants only.
+    pub(super) fn computed_constant(&mut self, id: NodeId) -> Lowered<Option<Expr>> {
+        let Some(declared) = self.context.declarations(self.pass).get(id) else { return Ok(None) };
+        let variable = declared.node;
+        let is_local = self.context.declarations(self.pass).is_local(id);
+        let init = super::stmt::initializer(variable).filter(|_| variable.data.constexpr && !is_local);
+        let Some(init) = init else { return Ok(None) };
+        let scope = self.context.declarations(self.pass).scope(declared).spelling.clone();
+        let outer = std::mem::replace(&mut self.context.scope, scope);
+        let functions = self.context.module.functions.len();
+        let (value, block) = self.nested(|body| {
+            let ty = body.context.node_type(body.pass, variable)?;
+            body.initial_value(init, &ty)
+        });
+        self.context.scope = outer;
+        // What needs no statements is a constant of the module, and an error is told where that is made.
+        let Ok(Some(value)) = value else { return Ok(None) };
+        let constant = if block.is_empty() { None } else { evaluated(&self.context.module, &block, &value) };
+        if constant.is_some() {
+            self.context.forget_functions(functions);
+        }
+        Ok(constant)
     }
 
     /// A `__shared__` variable declared outside functions: each function that uses it declares it.
