@@ -21,6 +21,10 @@ pub struct Environment {
     pub cache: Option<PathBuf>,
     /// `NVCC_PREPEND_FLAGS` and `NVCC_APPEND_FLAGS`, which nvcc reads besides its command line.
     pub nvcc_flags: [String; 2],
+    /// `CPATH` and `CPLUS_INCLUDE_PATH`, folders that Clang searches besides those of its command line.
+    pub include_folders: [String; 2],
+    /// `COTANGENT_PRECOMPILE`: the headers of every file are precompiled, not only those of large libraries.
+    pub precompile_all: bool,
 }
 
 impl Environment {
@@ -37,6 +41,8 @@ impl Environment {
             usual_toolkit: Some(PathBuf::from("/usr/local/cuda")),
             cache,
             nvcc_flags: ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"].map(|name| std::env::var(name).unwrap_or_default()),
+            include_folders: ["CPATH", "CPLUS_INCLUDE_PATH"].map(|name| std::env::var(name).unwrap_or_default()),
+            precompile_all: variable("COTANGENT_PRECOMPILE").is_some(),
         }
     }
 

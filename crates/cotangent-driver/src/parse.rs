@@ -37,6 +37,10 @@ pub struct ParseRequest<'a> {
     pub instead: Option<&'a str>,
     /// What Clang reads after the end of the file.
     pub appended: &'a str,
+    /// Headers that were read before, as [`precompile`] wrote them for the same pass and flags. They are not in the dump.
+    pub precompiled: Option<&'a Path>,
+    /// Where Clang lists the files that it has read.
+    pub read_files: Option<&'a Path>,
     /// Whether Clang's messages are in colour.
     pub colour: bool,
 }
@@ -52,6 +56,8 @@ impl<'a> ParseRequest<'a> {
             whole_library: false,
             instead: None,
             appended: "",
+            precompiled: None,
+            read_files: None,
             colour: false,
         }
     }
@@ -65,15 +71,43 @@ const NEWEST_ARCH: Arch = Arch { number: 90, suffix: Some('a') };
 pub fn dump(tools: &Tools, request: &ParseRequest<'_>, sink: &mut dyn FnMut(&[u8])) -> Result<(), DriverError> {
     let mut command = dump_command(tools, request)?;
     let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
+    let texts = texts(request);
+    if !texts.is_empty() {
+        command.arg("-ivfsoverlay").arg(write_overlay(scratch.path(), &texts)?);
+    }
+    run(tools, request, command, sink)
+}
+
+/// Reads headers once for many dumps: writes what Clang has made of `header`, a file of directives, to `to`.
+pub(crate) fn precompile(
+    tools: &Tools,
+    request: &ParseRequest<'_>,
+    header: &Path,
+    to: &Path,
+) -> Result<(), DriverError> {
+    let mut command = Command::new(&tools.clang.path);
+    command.args(arguments(tools, &ParseRequest { file: header, ..request.clone() })?);
+    command.args(for_precompiled(tools)?).args(["-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang"]).arg(to);
+    run(tools, request, command, &mut |_| {})
+}
+
+/// The texts that take the place of files while Clang parses.
+pub(crate) fn texts(request: &ParseRequest<'_>) -> Vec<Overlay> {
     let mut texts = overlays(request.file, &request.flags.clang_args);
     if let Some(text) = request.instead {
         texts.retain(|overlay| overlay.path != request.file);
         texts.push(Overlay { path: request.file.to_path_buf(), text: text.to_owned() });
     }
     append(&mut texts, request);
-    if !texts.is_empty() {
-        command.arg("-ivfsoverlay").arg(write_overlay(scratch.path(), &texts)?);
-    }
+    texts
+}
+
+fn run(
+    tools: &Tools,
+    request: &ParseRequest<'_>,
+    mut command: Command,
+    sink: &mut dyn FnMut(&[u8]),
+) -> Result<(), DriverError> {
     let spawn_error = DriverError::spawn(&tools.clang.path);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = ends_with_us(&mut command).spawn().map_err(spawn_error)?;
@@ -160,7 +194,7 @@ fn stream(from: &mut impl Read, sink: &mut dyn FnMut(&[u8])) -> std::io::Result<
 }
 
 /// Clang's arguments, up to what it is to do with the parsed program.
-fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec<String>, DriverError> {
+pub(crate) fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec<String>, DriverError> {
     let mut arguments: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
     add(&["-x", "cuda", "-fsyntax-only", "-nocudalib", "-std=gnu++17"]);
@@ -199,8 +233,29 @@ fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec<String>, D
         }
     }
     arguments.extend(request.flags.clang_args.iter().cloned());
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
+    if let Some(precompiled) = request.precompiled {
+        add(&["-Xclang", "-include-pch", "-Xclang", &precompiled.display().to_string()]);
+        arguments.extend(for_precompiled(tools)?);
+    }
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
+    if let Some(list) = request.read_files {
+        add(&["-MD", "-MF", &list.display().to_string()]);
+    }
     arguments.push(as_argument(request.file));
     Ok(arguments)
+}
+
+/// What precompiled headers need, where they are made and where they are used.
+fn for_precompiled(tools: &Tools) -> Result<Vec<String>, DriverError> {
+    let stand_ins = Headers::materialise(&tools.environment)?.stand_ins();
+    Ok(vec![
+        // With modules on, as in C++20, Clang takes the host's and the device's overload of a function for one.
+        "-Xclang".to_owned(),
+        "-fno-cxx-modules".to_owned(),
+        "-idirafter".to_owned(),
+        stand_ins.display().to_string(),
+    ])
 }
 
 /// Clang 19 reads the headers of CUDA 12 and older.

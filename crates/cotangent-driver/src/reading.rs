@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::{fs, io};
 
-use cotangent::clang::{self, Ast, Node, ReadError, STACK_BYTES, Sieve, is_not_system};
+use cotangent::clang::{self, Ast, Node, ReadError, STACK_BYTES};
 use cotangent::diagnostic;
 use cotangent::lower;
 use cotangent::source::{FileId, Span};
@@ -11,7 +11,8 @@ use cotangent::source::{FileId, Span};
 use crate::brackets::joined;
 use crate::error::{Blame, DriverError};
 use crate::flags::ParseFlags;
-use crate::parse::{ParseRequest, Pass, as_argument, dump};
+use crate::parse::{ParseRequest, Pass, as_argument};
+use crate::precompiled::dump_of;
 use crate::source_text::source_text;
 use crate::tools::Tools;
 
@@ -184,17 +185,9 @@ pub fn with_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send
 fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, text: Text<'_>) -> Result<Ast, Failure> {
     let Input { file, flags, cuda_path, colour } = *input;
     let Text { instead, appended } = text;
-    let attempt = |whole_library: bool| {
-        let request = ParseRequest { file, pass, flags, cuda_path, whole_library, instead, appended, colour };
-        let mut sieve = Sieve::new(is_not_system);
-        dump(tools, &request, &mut |piece| sieve.push(piece)).map(|()| sieve.finish())
-    };
-    // Few programs use what they do not include, and it costs more than all the rest: only if need be.
-    let sieved = match attempt(false) {
-        Err(DriverError::Rejected { .. }) if cuda_path.is_none() => attempt(true),
-        first => first,
-    };
-    let mut ast = clang::read(&sieved?)?;
+    let request = ParseRequest { cuda_path, instead, appended, colour, ..ParseRequest::new(file, pass, flags) };
+    let dump = dump_of(tools, &request)?;
+    let mut ast = clang::read(&dump.bytes)?;
     let name = as_argument(file);
     for source in ast.sources.files.iter_mut() {
         // A name that is no file, such as `<built-in>`, stays without text.
@@ -204,6 +197,9 @@ fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, text: Text<'_>) -> Re
         };
         // As Clang saw it.
         source.text = text.map(|text| joined(&text).unwrap_or(text).into());
+    }
+    if dump.is_joined {
+        clang::resolve(&mut ast);
     }
     Ok(ast)
 }

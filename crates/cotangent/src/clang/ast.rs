@@ -130,6 +130,10 @@ pub struct Data {
     pub is_placement: bool,
     /// The namespace that a `namespace a = b;` means.
     pub aliased_namespace: Option<Box<Reference>>,
+    /// The namespace that a `using namespace a;` means.
+    pub nominated_namespace: Option<Box<Reference>>,
+    /// The first part of a namespace that this one adds to.
+    pub original_namespace: Option<Box<Reference>>,
     /// An `inline namespace`.
     pub is_inline: bool,
     /// A variable's name in its declaration; none where a macro writes it.

@@ -3,10 +3,12 @@
 //! Nothing outside this module knows how Clang prints, and nothing in it knows the IR.
 
 mod ast;
+mod join;
 mod read;
 mod sieve;
 pub mod types;
 
 pub use ast::{Ast, Data, Kind, Node, NodeId, Reference, TypeName, Value};
+pub use join::{after, resolve};
 pub use read::{ReadError, STACK_BYTES, read};
 pub use sieve::{Sieve, is_not_system};

@@ -1,0 +1,168 @@
+//! Reads one pass of a file: what Clang dumps of it, from the cache if nothing has changed, and for large libraries with
+//! their headers precompiled.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use cotangent::clang::{self, Sieve, is_not_system};
+
+use crate::error::DriverError;
+use crate::headers::Headers;
+use crate::kept::{self, Kept, ReadFiles, files_of_rule};
+use crate::leading::leading;
+use crate::parse::{ParseRequest, arguments, dump, precompile, texts};
+use crate::source_text::source_text;
+use crate::tools::Tools;
+
+/// What took less than this is not kept: asking Clang again costs less than the room.
+const WORTH_KEEPING: Duration = Duration::from_secs(1);
+
+/// The dump of a pass, sieved.
+pub(crate) struct Dump {
+    pub(crate) bytes: Vec<u8>,
+    /// Whether it was joined of two, and what refers from one to the other has to be found by name.
+    pub(crate) is_joined: bool,
+}
+
+/// What Clang has to say about a pass of a file.
+pub(crate) fn dump_of(tools: &Tools, request: &ParseRequest<'_>) -> Result<Dump, DriverError> {
+    let head = head(tools, request);
+    let is_joined = head.is_some();
+    let kept = Kept::new(&tools.environment, question(tools, request, head.as_deref())?);
+    if let Some(bytes) = kept.as_ref().and_then(Kept::get) {
+        return Ok(Dump { bytes, is_joined });
+    }
+    let (began, clock) = (SystemTime::now(), Instant::now());
+    let (bytes, read) = match head {
+        Some(head) => with_precompiled(tools, request, &head)?,
+        None => whole(tools, request)?,
+    };
+    if is_joined || clock.elapsed() >= WORTH_KEEPING {
+        kept.and_then(|kept| kept.put(&bytes, &read, began));
+    }
+    Ok(Dump { bytes, is_joined })
+}
+
+/// The directives to precompile, if that is how the file is read.
+fn head(tools: &Tools, request: &ParseRequest<'_>) -> Option<String> {
+    if request.cuda_path.is_some() {
+        return None;
+    }
+    let own = || source_text(request.file).ok().map(|source| source.text);
+    let head = leading(request.file, &request.instead.map(str::to_owned).or_else(own)?);
+    (head.is_large || tools.environment.precompile_all).then_some(head.text)
+}
+
+/// All that the answer depends on but the contents of files.
+fn question(tools: &Tools, request: &ParseRequest<'_>, head: Option<&str>) -> Result<String, DriverError> {
+    let arguments = arguments(tools, request)?;
+    let texts: Vec<_> = texts(request).into_iter().map(|overlay| (overlay.path, overlay.text)).collect();
+    let folder = std::env::current_dir().unwrap_or_default();
+    let Tools { environment, clang } = tools;
+    let version = env!("CARGO_PKG_VERSION");
+    // Our own headers are in the arguments, by a name made of their contents.
+    Ok(format!("{version} {clang:?} {folder:?} {:?} {arguments:?} {texts:?} {head:?}", environment.include_folders))
+}
+
+/// The dump with all headers in it.
+fn whole(tools: &Tools, request: &ParseRequest<'_>) -> Result<(Vec<u8>, ReadFiles), DriverError> {
+    // Few programs use what they do not include, and it costs more than all the rest: only if need be.
+    match sieved(tools, request) {
+        Err(DriverError::Rejected { .. }) if request.cuda_path.is_none() => {
+            sieved(tools, &ParseRequest { whole_library: true, ..request.clone() })
+        }
+        first => first,
+    }
+}
+
+/// One call of Clang.
+fn sieved(tools: &Tools, request: &ParseRequest<'_>) -> Result<(Vec<u8>, ReadFiles), DriverError> {
+    let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
+    let list = scratch.path().join("list");
+    let mut sieve = Sieve::new(is_not_system);
+    let request = ParseRequest { read_files: Some(&list), ..request.clone() };
+    dump(tools, &request, &mut |piece| sieve.push(piece))?;
+    Ok((sieve.finish(), read_files(tools, &request, &list)?))
+}
+
+/// The dump of the program's own declarations, after those of the headers that we ship.
+fn with_precompiled(
+    tools: &Tools,
+    request: &ParseRequest<'_>,
+    head: &str,
+) -> Result<(Vec<u8>, ReadFiles), DriverError> {
+    // Nobody wants to wait twice for a large library, and it includes most of the standard one anyway.
+    let request = ParseRequest { whole_library: true, ..request.clone() };
+    let (precompiled, head_files) = precompiled(tools, &request, head)?;
+    let (program, mut read) = sieved(tools, &ParseRequest { precompiled: Some(&precompiled), ..request.clone() })?;
+    let shipped = shipped_headers(&Headers::materialise(&tools.environment)?, &head_files);
+    let request = ParseRequest { instead: Some(&shipped), appended: "", whole_library: false, ..request };
+    let (headers, _) = sieved(tools, &request)?;
+    // The precompiled headers stand for the files that they were made of.
+    read.files.retain(|file| *file != precompiled);
+    read.files.extend(head_files.files);
+    read.files.sort();
+    read.files.dedup();
+    Ok((clang::after(&headers, &program), read))
+}
+
+/// The precompiled head of a program, from the cache or made now.
+fn precompiled(tools: &Tools, request: &ParseRequest<'_>, head: &str) -> Result<(PathBuf, ReadFiles), DriverError> {
+    let folder = kept::folder(&tools.environment).ok_or(DriverError::NoCacheFolder)?;
+    fs::create_dir_all(&folder).map_err(DriverError::file("make the cache folder", &folder))?;
+    // Clang looks at the file again whenever it uses what it has made of it.
+    let header = folder.join(format!("head-{:016x}.cuh", kept::hash_of(head)));
+    if fs::read_to_string(&header).ok().as_deref() != Some(head) {
+        fs::write(&header, head).map_err(DriverError::file("write", &header))?;
+    }
+    let request = ParseRequest { file: &header, instead: None, appended: "", ..request.clone() };
+    let kept = Kept::new(&tools.environment, question(tools, &request, None)? + " precompiled");
+    let kept = kept.ok_or(DriverError::NoCacheFolder)?;
+    if kept.get().is_some()
+        && let Some(read) = kept.read_files()
+    {
+        return Ok((kept.payload(), read));
+    }
+    let began = SystemTime::now();
+    let scratch = tempfile::tempdir_in(&folder).map_err(DriverError::file("make a folder in", &folder))?;
+    let (made, list) = (scratch.path().join("made"), scratch.path().join("list"));
+    let request = ParseRequest { read_files: Some(&list), ..request };
+    precompile(tools, &request, &header, &made)?;
+    let read = read_files(tools, &request, &list)?;
+    let bytes = fs::read(&made).map_err(DriverError::file("read", &made))?;
+    match kept.put(&bytes, &read, began) {
+        Some(()) => Ok((kept.payload(), read)),
+        None => Err(DriverError::file("keep precompiled headers in", &folder)(std::io::Error::other(
+            "the folder cannot be written, or a header has just changed; try again",
+        ))),
+    }
+}
+
+/// `#include` of each header of ours that the head has read, in the order in which it was.
+fn shipped_headers(headers: &Headers, read: &ReadFiles) -> String {
+    let folders = headers.for_parsing();
+    let is_ours = |path: &&PathBuf| folders.iter().any(|folder| path.parent() == Some(folder));
+    let names = read.files.iter().filter(is_ours).filter_map(|path| path.file_name()?.to_str());
+    names.map(|name| format!("#include <{name}>\n")).collect()
+}
+
+/// What Clang has read, from its list.
+fn read_files(tools: &Tools, request: &ParseRequest<'_>, list: &Path) -> Result<ReadFiles, DriverError> {
+    let rule = fs::read_to_string(list).map_err(DriverError::file("read", list))?;
+    let words = arguments(tools, request)?;
+    let own = request.file.parent().map(Path::to_path_buf);
+    let flags = ["-I", "-isystem", "-iquote"];
+    let named = flags
+        .iter()
+        .flat_map(|flag| words.iter().enumerate().filter_map(|(at, word)| folder_of(flag, word, words.get(at + 1))));
+    Ok(ReadFiles { files: files_of_rule(&rule), folders: own.into_iter().chain(named).collect() })
+}
+
+/// The folder that a flag names, in the same word or the next.
+fn folder_of(flag: &str, word: &str, next: Option<&String>) -> Option<PathBuf> {
+    match word.strip_prefix(flag)? {
+        "" => next.map(PathBuf::from),
+        folder => Some(PathBuf::from(folder)),
+    }
+}
