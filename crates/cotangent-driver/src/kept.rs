@@ -119,10 +119,10 @@ fn state(read: &ReadFiles) -> Option<String> {
     for file in &read.files {
         let data = file.metadata().ok()?;
         let time = data.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos();
-        let home = read.folders.iter().position(|folder| file.starts_with(folder));
-        let name = home.and_then(|home| file.strip_prefix(&read.folders[home]).ok());
-        let earlier = read.folders[..home.unwrap_or(0)].iter().zip(name.into_iter().cycle());
-        let hidden = earlier.filter(|(folder, name)| folder.join(name).exists()).count();
+        // Which folder it was found by is not known, where one is in another.
+        let homes = read.folders.iter().enumerate().filter_map(|(at, home)| Some((at, file.strip_prefix(home).ok()?)));
+        let earlier = homes.flat_map(|(at, name)| read.folders[..at].iter().map(move |folder| folder.join(name)));
+        let hidden = earlier.filter(|path| path.exists()).count();
         text.push_str(&format!("file {} {time} {hidden} {}\n", data.len(), file.to_str()?));
     }
     Some(text)
@@ -190,9 +190,9 @@ mod tests {
     /// A folder with a header in the second of two folders, and an answer that depends on it.
     fn with_answer(check: impl FnOnce(&Path, &Kept)) {
         let root = tempfile::tempdir().unwrap();
-        let folders = ["first", "second"].map(|name| root.path().join(name));
-        folders.iter().for_each(|folder| fs::create_dir(folder).unwrap());
-        let header = folders[1].join("a b.h");
+        let folders = ["", "first", "second"].map(|name| root.path().join(name));
+        folders.iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
+        let header = folders[2].join("a b.h");
         fs::write(&header, "int x;").unwrap();
         fs::File::options().append(true).open(&header).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
         let environment = Environment { cache: Some(root.path().join("cache")), ..Environment::default() };

@@ -19,15 +19,18 @@ pub(crate) struct Leading {
     pub(crate) is_large: bool,
 }
 
-/// The leading directives of a program, with those of its own headers in their place.
-pub(crate) fn leading(file: &Path, text: &str) -> Leading {
-    let mut scan = Scan { found: Leading::default(), seen: BTreeSet::from([file.to_path_buf()]), home: home(file) };
+/// The leading directives of a program, with those of its own headers in their place, and without headers of a name
+/// that is to be left out.
+pub(crate) fn leading(file: &Path, text: &str, left_out: impl Fn(&str) -> bool) -> Leading {
+    let seen = BTreeSet::from([file.to_path_buf()]);
+    let mut scan = Scan { found: Leading::default(), left_out: &left_out, seen, home: home(file) };
     scan.file(file, text);
     scan.found
 }
 
-struct Scan {
+struct Scan<'l> {
     found: Leading,
+    left_out: &'l dyn Fn(&str) -> bool,
     seen: BTreeSet<PathBuf>,
     /// Folders of the program.
     home: Vec<PathBuf>,
@@ -39,7 +42,7 @@ fn home(file: &Path) -> Vec<PathBuf> {
     own.into_iter().chain(std::env::current_dir()).collect()
 }
 
-impl Scan {
+impl Scan<'_> {
     /// Whether nothing but directives is in the file.
     fn file(&mut self, path: &Path, text: &str) -> bool {
         let text = without_comments(text);
@@ -78,6 +81,9 @@ impl Scan {
                 return true;
             }
             return source_text(&own).is_ok_and(|source| self.file(&own, &source.text));
+        }
+        if (self.left_out)(plain) {
+            return true;
         }
         self.found.is_large |= LARGE.iter().any(|library| plain.starts_with(library));
         self.found.text.push_str(&format!("#include {name}\n"));
@@ -119,13 +125,13 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> (String, bool) {
-        let Leading { text, is_large } = leading(Path::new("none/program.cu"), text);
+        let Leading { text, is_large } = leading(Path::new("none/program.cu"), text, |name| name == "ours.h");
         (text, is_large)
     }
 
     #[test]
     fn what_stands_before_the_first_code_is_leading() {
-        let text = "// A file.\n#pragma once\n#define A \\\n 1\n#include <torch/extension.h> /* all\nof it */\n\nint x;\n#include <vector>\n";
+        let text = "// A file.\n#pragma once\n#include <ours.h>\n#define A \\\n 1\n#include <torch/extension.h> /* all\nof it */\n\nint x;\n#include <vector>\n";
         assert_eq!(of(text), ("#define A   1\n#include <torch/extension.h>\n".to_owned(), true));
     }
 
@@ -142,7 +148,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let header = "#ifndef OWN_H\n#define OWN_H\n#include <ATen/ATen.h>\n#define B 2\nstruct S {};\n#endif\n";
         std::fs::write(folder.path().join("own.h"), header).unwrap();
-        let found = leading(&folder.path().join("program.cu"), "#include <map>\n#include \"own.h\"\n#include <set>\n");
+        let found =
+            leading(&folder.path().join("program.cu"), "#include <map>\n#include \"own.h\"\n#include <set>\n", |_| {
+                false
+            });
         assert_eq!(found.text, "#include <map>\n#include <ATen/ATen.h>\n#define B 2\n");
         assert!(found.is_large);
     }

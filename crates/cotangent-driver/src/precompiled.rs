@@ -50,7 +50,10 @@ fn head(tools: &Tools, request: &ParseRequest<'_>) -> Option<String> {
         return None;
     }
     let own = || source_text(request.file).ok().map(|source| source.text);
-    let head = leading(request.file, &request.instead.map(str::to_owned).or_else(own)?);
+    // Headers that we ship stay in the program, where what it instantiates of them is dumped.
+    let folders = Headers::materialise(&tools.environment).ok()?.for_parsing();
+    let is_shipped = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
+    let head = leading(request.file, &request.instead.map(str::to_owned).or_else(own)?, is_shipped);
     (head.is_large || tools.environment.precompile_all).then_some(head.text)
 }
 

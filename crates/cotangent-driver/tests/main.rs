@@ -4,5 +4,6 @@ mod compile;
 mod headers;
 mod manual;
 mod parse;
+mod precompiled;
 mod read;
 mod toolkit;
