@@ -88,7 +88,11 @@ impl Kept {
         let facts = format!("{LAYOUT}\n{:016x}\n{}\n{}", hash_of(payload), self.question, state(read)?);
         fs::write(scratch.path().join("payload"), payload).ok()?;
         fs::write(scratch.path().join("facts"), facts).ok()?;
-        // A stale one, or that of somebody who was faster.
+        // Somebody who was faster may be using theirs.
+        if self.get().is_some() {
+            return Some(());
+        }
+        // A stale one.
         let _ = fs::remove_dir_all(&self.folder);
         fs::rename(scratch.path(), &self.folder).ok()?;
         let _ = scratch.keep();

@@ -85,7 +85,7 @@ impl Scan<'_> {
         if (self.left_out)(plain) {
             return true;
         }
-        self.found.is_large |= LARGE.iter().any(|library| plain.starts_with(library));
+        self.found.is_large |= is_large(plain);
         self.found.text.push_str(&format!("#include {name}\n"));
         true
     }
@@ -98,6 +98,16 @@ impl Scan<'_> {
         let is_at_home = self.home.iter().any(|folder| whole.starts_with(folder)) || name.starts_with("..");
         (path.is_file() && is_at_home && !is_installed).then_some(path)
     }
+}
+
+fn is_large(header: &str) -> bool {
+    LARGE.iter().any(|library| header.starts_with(library))
+}
+
+/// Whether a line includes a header of a large library.
+pub(crate) fn is_include_of_large(line: &str) -> bool {
+    let rest = line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("include"));
+    rest.is_some_and(|rest| is_large(rest.trim_start().trim_start_matches(['<', '"'])))
 }
 
 /// The text without comments, and with continued lines joined. Strings do not matter: the first line with one that is

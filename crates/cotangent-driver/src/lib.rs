@@ -8,6 +8,7 @@ pub mod cc;
 pub mod compile;
 pub mod cudart;
 pub mod derivative;
+pub mod device_part;
 pub mod environment;
 pub mod error;
 pub mod flags;

@@ -97,35 +97,40 @@ fn with_precompiled(
 ) -> Result<(Vec<u8>, ReadFiles), DriverError> {
     // Nobody wants to wait twice for a large library, and it includes most of the standard one anyway.
     let request = ParseRequest { whole_library: true, ..request.clone() };
-    let (precompiled, head_files) = precompiled(tools, &request, head)?;
-    let (program, mut read) = sieved(tools, &ParseRequest { precompiled: Some(&precompiled), ..request.clone() })?;
-    let shipped = shipped_headers(&Headers::materialise(&tools.environment)?, &head_files);
+    let head = precompiled(tools, &request, head)?;
+    let (program, mut read) = sieved(tools, &ParseRequest { precompiled: Some(&head.path), ..request.clone() })?;
+    let shipped = shipped_headers(&Headers::materialise(&tools.environment)?, &head.read);
     let request = ParseRequest { instead: Some(&shipped), appended: "", whole_library: false, ..request };
     let (headers, _) = sieved(tools, &request)?;
     // The precompiled headers stand for the files that they were made of.
-    read.files.retain(|file| *file != precompiled);
-    read.files.extend(head_files.files);
+    read.files.retain(|file| *file != head.path);
+    read.files.extend(head.read.files.iter().cloned());
     read.files.sort();
     read.files.dedup();
     Ok((clang::after(&headers, &program), read))
 }
 
+/// A precompiled head, and what it was made of.
+struct Head {
+    path: PathBuf,
+    read: ReadFiles,
+    /// The folder that it is in, if it could not be kept.
+    _scratch: Option<tempfile::TempDir>,
+}
+
 /// The precompiled head of a program, from the cache or made now.
-fn precompiled(tools: &Tools, request: &ParseRequest<'_>, head: &str) -> Result<(PathBuf, ReadFiles), DriverError> {
+fn precompiled(tools: &Tools, request: &ParseRequest<'_>, head: &str) -> Result<Head, DriverError> {
     let folder = kept::folder(&tools.environment).ok_or(DriverError::NoCacheFolder)?;
     fs::create_dir_all(&folder).map_err(DriverError::file("make the cache folder", &folder))?;
-    // Clang looks at the file again whenever it uses what it has made of it.
     let header = folder.join(format!("head-{:016x}.cuh", kept::hash_of(head)));
-    if fs::read_to_string(&header).ok().as_deref() != Some(head) {
-        fs::write(&header, head).map_err(DriverError::file("write", &header))?;
-    }
+    write_once(&folder, &header, head).map_err(DriverError::file("write", &header))?;
     let request = ParseRequest { file: &header, instead: None, appended: "", ..request.clone() };
     let kept = Kept::new(&tools.environment, question(tools, &request, None)? + " precompiled");
     let kept = kept.ok_or(DriverError::NoCacheFolder)?;
     if kept.get().is_some()
         && let Some(read) = kept.read_files()
     {
-        return Ok((kept.payload(), read));
+        return Ok(Head { path: kept.payload(), read, _scratch: None });
     }
     let began = SystemTime::now();
     let scratch = tempfile::tempdir_in(&folder).map_err(DriverError::file("make a folder in", &folder))?;
@@ -134,11 +139,24 @@ fn precompiled(tools: &Tools, request: &ParseRequest<'_>, head: &str) -> Result<
     precompile(tools, &request, &header, &made)?;
     let read = read_files(tools, &request, &list)?;
     let bytes = fs::read(&made).map_err(DriverError::file("read", &made))?;
-    match kept.put(&bytes, &read, began) {
-        Some(()) => Ok((kept.payload(), read)),
-        None => Err(DriverError::file("keep precompiled headers in", &folder)(std::io::Error::other(
-            "the folder cannot be written, or a header has just changed; try again",
-        ))),
+    Ok(match kept.put(&bytes, &read, began) {
+        Some(()) => Head { path: kept.payload(), read, _scratch: None },
+        None => Head { path: made, read, _scratch: Some(scratch) },
+    })
+}
+
+/// Writes a file that others may write at the same time, and that has one time for ever: Clang looks at it again whenever
+/// it uses what it has made of it.
+fn write_once(folder: &Path, path: &Path, text: &str) -> std::io::Result<()> {
+    let is_there = || fs::read_to_string(path).is_ok_and(|written| written == text);
+    if is_there() {
+        return Ok(());
+    }
+    let file = tempfile::NamedTempFile::new_in(folder)?;
+    fs::write(file.path(), text)?;
+    match file.persist_noclobber(path) {
+        Err(_) if !is_there() => fs::write(path, text),
+        _ => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use cotangent_driver::device_part::device_part;
 use cotangent_driver::flags::{self, ParseFlags};
 use cotangent_driver::program::{Failure, Form, Input, print};
 use cotangent_driver::{Environment, Tools};
@@ -176,4 +177,23 @@ fn damaged_entries_are_ignored() {
     }
     let (printed, calls) = project.print("k");
     assert_eq!((printed.unwrap(), calls), (text, 6));
+}
+
+#[test]
+fn the_part_of_the_device_is_the_users_text_without_the_library() {
+    let program = "#include <torch/lib.h>\n#include <cmath>\nusing namespace torch;\n#define HALF 0.5f\n\
+        __device__ float half(float x) { return HALF * x; }\n\
+        template <typename T> __global__ void k(T* x) { x[0] = half(x[0]); }\n\
+        Tensor run(Tensor t) {\n  return t;\n}\nnamespace n {\nfloat twice(float x) { return 2 * x; }\n}\n";
+    let library = "#pragma once\nnamespace torch { struct Tensor {}; }\n";
+    let project = Project::new(false, &[("first/torch/lib.h", library), ("program.cu", program)]);
+    let flags = flags::read(&[format!("-I{}", project.path("first").display())]).unwrap();
+    let input = Input { file: &project.path("program.cu"), flags: &flags, cuda_path: None, colour: false };
+    let part = device_part(&project.tools, &input).unwrap().unwrap();
+    let lines: Vec<&str> = part.lines().map(str::trim).collect();
+    let kept = "#include <cmath>\n;\n#define HALF 0.5f\n__device__ float half(float x) { return HALF * x; }\n\
+        template <typename T> __global__ void k(T* x) { x[0] = half(x[0]); }\n\n\n\nnamespace n {\n\n}";
+    assert_eq!(lines.join("\n").trim(), kept);
+    project.write("program.cu", "__global__ void k(float* x) {}\n");
+    assert_eq!(device_part(&project.tools, &input).unwrap(), None);
 }

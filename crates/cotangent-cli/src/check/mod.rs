@@ -26,6 +26,7 @@ use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::ir::{FunctionId, LocalId, Module, Provided, Space, Type, order, text};
 use cotangent::transform::{Analyses, Lifted, Request, lift};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered_beside, notes, read_wanted};
+use cotangent_driver::device_part::device_part;
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, with_deep_stack};
 use cotangent_driver::{Environment, Tools, flags};
@@ -90,11 +91,37 @@ pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
         Ok(launch) => launch.map_or(DEFAULT_LAUNCHES.to_vec(), |launch| vec![launch]),
         Err(message) => return Ok(usage(terminal, &message).into()),
     };
-    let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
+    let mut flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
     terminal.flag_notes(&flags.notes);
     let tools = Tools::find(Environment::of_process())?;
-    let file = &options.what.file;
-    let input = Input { file, flags: &flags, cuda_path: options.reading.cuda_path.as_deref(), colour: terminal.colour };
+    let (file, cuda_path) = (&options.what.file, options.reading.cuda_path.as_deref());
+    let input = Input { file, flags: &flags, cuda_path, colour: terminal.colour };
+    let step = format!("Reading {}", file.display());
+    let Some(text) = terminal.step(&step, || device_part(&tools, &input))? else {
+        return outcome_of(options, &tools, &input, launches, terminal);
+    };
+    // No large library is made for a compiler to which `float` is `double`.
+    terminal.note(
+        "checked in a copy of the file in which the library that it includes, and what the host does, are blanks",
+    );
+    let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
+    let copy = folder.path().join(file.file_name().unwrap_or_default());
+    std::fs::write(&copy, text).context("cannot write the program without its library")?;
+    let home = file.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    flags.clang_args.insert(0, format!("-I{}", home.display()));
+    let input = Input { file: &copy, flags: &flags, cuda_path, colour: terminal.colour };
+    outcome_of(options, &tools, &input, launches, terminal)
+}
+
+/// The same for a file that may stand for that of the options.
+fn outcome_of(
+    options: &Check,
+    tools: &Tools,
+    input: &Input<'_>,
+    launches: Vec<Launch>,
+    terminal: &Terminal,
+) -> Result<Outcome> {
+    let Input { file, flags, .. } = *input;
     let names = options.what.names();
     let outputs = options.what.outputs();
     let saved = options.what.saved();
@@ -109,7 +136,7 @@ pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
         wide_adjoints: options.what.wide_adjoints,
     };
     let step = format!("Reading {}", file.display());
-    let prepared = terminal.step(&step, || prepare(&tools, &input, &wanted, options))?;
+    let prepared = terminal.step(&step, || prepare(tools, input, &wanted, options))?;
     terminal.rendered(&prepared.notes);
 
     let function = &prepared.module.functions[prepared.request.function];
@@ -127,7 +154,7 @@ pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
     };
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let step = format!("Compiling {} for the CPU", file.display());
-    let builder = Builder { tools: &tools, texts: texts(options, &prepared), flags: &flags, folder: folder.path() };
+    let builder = Builder { tools, texts: texts(file, &prepared), flags, folder: folder.path() };
     let mut programs = terminal.step(&step, || builder.both(terminal))?;
     if let Some(target) = options.target() {
         let step = format!("Compiling {} with nvcc", file.display());
@@ -282,11 +309,11 @@ fn entry_of(derivative: &Module, space: Space) -> Module {
     with_entry(&needed, last)
 }
 
-fn texts<'a>(options: &'a Check, prepared: &'a Prepared) -> Texts<'a> {
+fn texts<'a>(file: &'a Path, prepared: &'a Prepared) -> Texts<'a> {
     let mut derivatives = vec![(Variant::Forward, &prepared.forward)];
     derivatives.extend(prepared.gradients.variants());
     Texts {
-        file: &options.what.file,
+        file,
         own: prepared.text.as_deref(),
         direct: &prepared.direct,
         functions: vec![Differentiated {
