@@ -9,7 +9,7 @@ use crate::ir::{
     Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
     Unread,
 };
-use crate::rules::{RuntimeClass, runtime_class};
+use crate::rules::{Partial, RuntimeClass, derivative, runtime_class};
 
 /// The objects that a block may write, those of its own variables included. Calls must be of pure functions, or of
 /// functions with a rule.
@@ -87,13 +87,13 @@ pub fn call_writes(objects: &Objects<'_>, callee: FunctionId, args: &[Expr]) -> 
 
 /// The same without what only integers are written to.
 ///
-/// *Integers.* Let the functions that are called never make a pointer to other things of a pointer to integers. Then what
-/// they write through a parameter of that type is integers. Whether bits of numbers are among them is looked at where
-/// numbers are made of bits.
+/// *Integers.* Let the functions that are called never make a pointer to other things of a pointer to integers, and never
+/// take the bits of a number. Then what they write through a parameter of that type carries no derivative, wherever it is
+/// copied to.
 pub(super) fn numbers_written(objects: &Objects<'_>, callee: FunctionId, args: &[Expr]) -> BTreeSet<Object> {
     let module = objects.module();
     let (mut effects, function) = (effects(module, callee), &module.functions[callee]);
-    if !makes_pointers_of_integers(module, callee) {
+    if !mixes_integers_and_numbers(module, callee) {
         effects.params.retain(|position| !points_to_integers(&function.locals[function.params[*position]].ty));
     }
     let through = effects.params.iter().filter_map(|position| args.get(*position));
@@ -104,18 +104,26 @@ fn points_to_integers(ty: &Type) -> bool {
     matches!(ty.pointee(), Some(Type::Int(_) | Type::Bool))
 }
 
-/// Whether a function, or one that it calls, makes a pointer to other things of a pointer to integers.
-fn makes_pointers_of_integers(module: &Module, id: FunctionId) -> bool {
+/// Whether a function, or one that it calls, makes a pointer to other things of a pointer to integers, or takes the bits of
+/// a number.
+fn mixes_integers_and_numbers(module: &Module, id: FunctionId) -> bool {
     let is_other_view = |expr: &Expr, operand: &Expr| {
         points_to_integers(&operand.ty) && expr.ty.is_pointer() && !points_to_integers(&expr.ty)
     };
     let mut found = false;
     for function in called_by(module, id).into_iter().filter_map(|id| module.functions.get(id)) {
         walk::each_expr(&function.body, &mut |expr| {
-            found |= matches!(&expr.kind, ExprKind::Cast(operand) if is_other_view(expr, operand));
+            found |= takes_bits(expr) || matches!(&expr.kind, ExprKind::Cast(operand) if is_other_view(expr, operand));
         });
     }
     found
+}
+
+/// Whether an expression is made of the bits of a number.
+pub fn takes_bits(expr: &Expr) -> bool {
+    let ExprKind::Math(name, args) = &expr.kind else { return false };
+    let is_refused = || derivative(name).is_some_and(|rule| matches!(rule.partial(0), Partial::Refused(_)));
+    args.iter().any(|arg| matches!(arg.ty, Type::Float(_))) && is_refused()
 }
 
 /// A function and all that it calls.

@@ -28,7 +28,7 @@ mod uniform;
 pub use activity::{Activity, activity, carries_floats};
 pub use effects::{
     Effects, allocated, call_writes, effects, freed_params, is_pure, may_be_brought, reads_through, stmt_writes,
-    uses_memory, variables_of, written,
+    takes_bits, uses_memory, variables_of, written,
 };
 pub use fixpoint::grow;
 pub use objects::{Base, Object, Objects, Step, objects};

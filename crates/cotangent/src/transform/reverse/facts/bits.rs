@@ -1,6 +1,7 @@
 //! Bits of an active number must not become a number again: the integers between carry no derivative.
 
 use super::Facts;
+use crate::analysis::takes_bits;
 use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::walk::{self};
 use crate::ir::{ExprKind, Name, Type};
@@ -13,30 +14,23 @@ const BITS_TO_NUMBERS: &[&str] = &["__int_as_float", "__uint_as_float", "__longl
 impl Facts<'_> {
     /// Bits of an active number must not become a number again: the integers between carry no derivative.
     pub(in crate::transform::reverse) fn lost_bits(&self) -> Vec<Diagnostic> {
-        let mut takes_bits = false;
+        let mut is_taken = false;
         let mut made = Vec::new();
         walk::each_expr(&self.primal.body, &mut |expr| {
             let ExprKind::Math(name, args) = &expr.kind else { return };
             let Some(rule) = rules::derivative(name) else { return };
             let is_refused = matches!(rule.partial(0), rules::Partial::Refused(_));
-            takes_bits |= is_refused && args.iter().any(|arg| self.activity.is_varied_value(self.objects, arg));
+            is_taken |= is_refused && args.iter().any(|arg| self.activity.is_varied_value(self.objects, arg));
             if matches!(expr.ty, Type::Float(_)) && BITS_TO_NUMBERS.contains(&&**name) {
                 made.push((name.clone(), expr.span));
             }
         });
         // A function that is called may take them too.
         for function in self.module.functions.iter() {
-            walk::each_expr(&function.body, &mut |expr| {
-                if let ExprKind::Math(name, args) = &expr.kind
-                    && let Some(rule) = rules::derivative(name)
-                {
-                    let is_float = args.iter().any(|arg| matches!(arg.ty, Type::Float(_)));
-                    let is_other = function.name != self.primal.name;
-                    takes_bits |= is_other && is_float && matches!(rule.partial(0), rules::Partial::Refused(_));
-                }
-            });
+            let is_other = function.name != self.primal.name;
+            walk::each_expr(&function.body, &mut |expr| is_taken |= is_other && takes_bits(expr));
         }
-        if !takes_bits {
+        if !is_taken {
             return Vec::new();
         }
         let refused = |(name, span): (Name, Span)| {
