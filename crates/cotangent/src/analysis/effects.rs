@@ -141,20 +141,20 @@ fn called_by(module: &Module, id: FunctionId) -> BTreeSet<FunctionId> {
     seen
 }
 
-/// The memory that a function allocates itself.
+/// The memory that a function allocates itself. What it allocates for a parameter has the parameter's name.
 pub fn allocated(objects: &Objects<'_>, body: &[Stmt]) -> BTreeSet<Object> {
     let mut found = BTreeSet::new();
     walk::each_stmt(body, &mut |stmt| {
         if let StmtKind::Runtime { call, into: Some(into), .. } = &stmt.kind
             && matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
         {
-            found.extend(objects.targets(&Expr::load(into.clone())));
+            found.extend(objects.new_memory(into));
         }
     });
     found
 }
 
-/// Whether a pointer may point to what the caller brought, and nothing that the function allocates has its place.
+/// Whether a pointer may point to what the caller brought.
 pub fn may_be_brought(module: &Module, function: &Function, pointer: &Expr) -> bool {
     let inside = objects(module, function);
     let own = allocated(&inside, &function.body);

@@ -102,6 +102,12 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
     objects
 }
 
+/// What is allocated for a pointer: what it would lead to if it were handed in.
+fn memory_of((object, fields): &Location) -> Object {
+    let fields = fields.iter().map(|field| Step::Field(*field));
+    Object { base: object.base, path: object.path.iter().copied().chain(fields).chain([Step::Deref]).collect() }
+}
+
 /// Whether a variable holds a text. One that code gives that is not read is of the program or of the standard library, or a
 /// part of what the code is handed.
 fn is_text(place: &Place) -> bool {
@@ -340,13 +346,15 @@ impl<'a> Objects<'a> {
 
     /// A pointer is given memory of its own. All that is ever allocated for one variable counts as one object.
     fn allocate(&mut self, place: &Place) {
-        for (object, fields) in self.locations(place) {
-            let mut path = object.path.clone();
-            path.extend(fields.iter().map(|field| Step::Field(*field)));
-            path.push(Step::Deref);
-            let memory = Object { base: object.base, path };
-            self.points_to.entry((object, fields)).or_default().insert(memory);
+        for location in self.locations(place) {
+            let memory = memory_of(&location);
+            self.points_to.entry(location).or_default().insert(memory);
         }
+    }
+
+    /// The memory that is allocated for a pointer.
+    pub fn new_memory(&self, place: &Place) -> BTreeSet<Object> {
+        self.locations(place).iter().map(memory_of).collect()
     }
 
     /// Pointers in a place come from somewhere unknown.

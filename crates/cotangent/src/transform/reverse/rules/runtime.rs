@@ -203,7 +203,9 @@ impl Rules<'_> {
         if targets.is_subset(&self.facts.freed_here()) {
             return Block::new();
         }
-        let own = self.facts.allocated_objects();
+        // Memory that is allocated for a parameter cannot be told from what the caller brought, and counts as that.
+        let mut own = self.facts.allocated_objects();
+        own.retain(|object| !matches!(object.base, Base::Local(local) if self.facts.primal.params.contains(&local)));
         let is_own = targets.is_subset(&own);
         if !is_own && (!targets.is_disjoint(&own) || targets.contains(&Object::unknown())) {
             self.report_not_own(span, "frees memory that it may have been given, or not");
