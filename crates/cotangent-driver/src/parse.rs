@@ -37,7 +37,7 @@ pub struct ParseRequest<'a> {
     pub instead: Option<&'a str>,
     /// What Clang reads after the end of the file.
     pub appended: &'a str,
-    /// Headers that were read before, as [`precompile`] wrote them for the same pass and flags. They are not in the dump.
+    /// Headers that were read before, as `precompile` wrote them for the same pass and flags. They are not in the dump.
     pub precompiled: Option<&'a Path>,
     /// Where Clang lists the files that it has read.
     pub read_files: Option<&'a Path>,
