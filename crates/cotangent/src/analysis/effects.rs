@@ -80,7 +80,10 @@ fn runtime_writes(objects: &Objects<'_>, call: &str, args: &[Expr]) -> BTreeSet<
 
 /// The objects that a called function may write, beside where its result goes. Nothing need be pure.
 pub fn call_writes(objects: &Objects<'_>, callee: FunctionId, args: &[Expr]) -> BTreeSet<Object> {
-    let effects = effects(objects.module(), callee);
+    reached_by(objects, effects(objects.module(), callee), args)
+}
+
+fn reached_by(objects: &Objects<'_>, effects: Effects, args: &[Expr]) -> BTreeSet<Object> {
     let through = effects.params.iter().filter_map(|position| args.get(*position));
     through.flat_map(|arg| objects.reachable(arg)).chain(effects.others).collect()
 }
@@ -96,8 +99,7 @@ pub(super) fn numbers_written(objects: &Objects<'_>, callee: FunctionId, args: &
     if !mixes_integers_and_numbers(module, callee) {
         effects.params.retain(|position| !points_to_integers(&function.locals[function.params[*position]].ty));
     }
-    let through = effects.params.iter().filter_map(|position| args.get(*position));
-    through.flat_map(|arg| objects.reachable(arg)).chain(effects.others).collect()
+    reached_by(objects, effects, args)
 }
 
 fn points_to_integers(ty: &Type) -> bool {

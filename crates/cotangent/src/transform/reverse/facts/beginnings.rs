@@ -132,26 +132,13 @@ impl Gifts<'_> {
                 | ExprKind::Builtin(_)
                 | ExprKind::SizeOf(_) => self.move_away(to),
             },
-            Type::Array(..) => match &value.kind {
-                ExprKind::Construct(operands) => {
-                    for operand in operands {
-                        self.give(&place.clone().index(Expr::int(0)), operand);
-                    }
+            Type::Array(..) => {
+                if let ExprKind::Construct(operands) = &value.kind {
+                    operands.iter().for_each(|operand| self.give(&place.clone().index(Expr::int(0)), operand));
+                } else {
+                    self.move_away(to);
                 }
-                ExprKind::Bool(_)
-                | ExprKind::Int(_)
-                | ExprKind::Float(_)
-                | ExprKind::Null
-                | ExprKind::Load(_)
-                | ExprKind::AddressOf(_)
-                | ExprKind::Unary(..)
-                | ExprKind::Binary(..)
-                | ExprKind::Select(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Math(..)
-                | ExprKind::Builtin(_)
-                | ExprKind::SizeOf(_) => self.move_away(to),
-            },
+            }
             Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => {}
         }
     }
