@@ -155,7 +155,7 @@ fn outcome_of(
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let step = format!("Compiling {} for the CPU", file.display());
     let builder = Builder { tools, texts: texts(file, &prepared), flags, folder: folder.path() };
-    let mut programs = terminal.step(&step, || builder.both(terminal))?;
+    let mut programs = terminal.step(&step, || builder.both(&prepared.module, terminal))?;
     if let Some(target) = options.target() {
         let step = format!("Compiling {} with nvcc", file.display());
         let flags = &options.reading.flags;
@@ -345,7 +345,11 @@ impl Builder<'_> {
     }
 
     /// The widened program and the native one; if the text cannot be widened, the native one alone.
-    fn both(&self, terminal: &Terminal) -> Result<Vec<Program>> {
+    fn both(&self, module: &Module, terminal: &Terminal) -> Result<Vec<Program>> {
+        if widen::reads_by_format(module) {
+            terminal.note("the program reads floats with `scanf`: checked in native precision only");
+            return Ok(vec![self.build(Precision::Native)?]);
+        }
         let (widened, native) = std::thread::scope(|scope| {
             let widened = scope.spawn(|| self.build(Precision::Widened));
             let native = self.build(Precision::Native);

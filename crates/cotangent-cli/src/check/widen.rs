@@ -3,9 +3,30 @@
 //! Macros do it, for the user's text and for ours alike; the classes of half precision are written for it
 //! (`COTANGENT_WIDE_HALF` in `include/cpu/cotangent/half.hpp`). What cannot be widened: functions that look at the bits of
 //! a float, overloads for both `float` and `double` (the compiler then rejects the text, and the check goes
-//! on in native precision).
+//! on in native precision), and numbers that `scanf` reads.
 
+use cotangent::ir::{FloatKind, Module, OpaqueArg, StmtKind, Type, walk};
 use cotangent::rules::single_and_double;
+
+/// Whether the program reads numbers with `scanf`, whose format says how large they are.
+pub(super) fn reads_by_format(module: &Module) -> bool {
+    let is_narrow = |ty: &Type| matches!(ty, Type::Float(kind) if *kind != FloatKind::Double);
+    let is_scanf = |arg: &OpaqueArg| matches!(arg, OpaqueArg::Text(text) if text.contains("scanf"));
+    let is_filled = |arg: &OpaqueArg| match arg {
+        OpaqueArg::Value(value) => value.ty.pointee().is_some_and(is_narrow),
+        OpaqueArg::Variable(place) => is_narrow(&place.ty),
+        OpaqueArg::Text(_) => false,
+    };
+    module.functions.iter().any(|function| {
+        let mut is_found = false;
+        walk::each_stmt(&function.body, &mut |stmt| {
+            if let StmtKind::Opaque { args, .. } = &stmt.kind {
+                is_found |= args.iter().any(is_scanf) && args.iter().any(is_filled);
+            }
+        });
+        is_found
+    })
+}
 
 /// Headers that must be read before `float` changes its meaning, if the text includes them.
 const KNOWN: &[&str] = &[

@@ -363,7 +363,7 @@ pub enum OpaqueArg {
     Value(Expr),
     /// A string literal, unescaped; or a piece of text.
     Text(Name),
-    /// A variable that may be changed.
+    /// A variable, or an element or field, that may be changed.
     Variable(Place),
 }
 
@@ -376,11 +376,12 @@ impl OpaqueArg {
         }
     }
 
-    /// What it leads to: the value, or that of the variable.
+    /// What it leads to: the value, or that of the variable. Elements and fields are handed over by address.
     pub fn value(&self) -> Option<Expr> {
         match self {
             OpaqueArg::Value(value) => Some(value.clone()),
-            OpaqueArg::Variable(place) => Some(Expr::load(place.clone())),
+            OpaqueArg::Variable(place) if place.as_local().is_some() => Some(Expr::load(place.clone())),
+            OpaqueArg::Variable(place) => Some(Expr::address_of(place.clone())),
             OpaqueArg::Text(_) => None,
         }
     }

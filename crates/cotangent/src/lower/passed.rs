@@ -183,9 +183,15 @@ impl<'a> Body<'_, 'a> {
             passage.variables.push((node.span, OpaqueArg::Value(value)));
             return Some(());
         }
-        // What a macro of the program stands for is not there in the derivative.
+        // What a macro of the program stands for is not there in the derivative, but for a text.
         if is_own_macro {
-            return None;
+            let text = self.named_text(node)?;
+            passage.variables.push((node.span, OpaqueArg::Text(text.into())));
+            return Some(());
+        }
+        if !is_read && let Some(part) = self.part_in_place(node) {
+            passage.variables.push((node.span, part));
+            return Some(());
         }
         let is_made = !matches!(node.kind, Kind::DeclRefExpr | Kind::ImplicitCastExpr | Kind::MemberExpr);
         if is_made && self.names_own_type(node.ty()) {
@@ -207,9 +213,13 @@ impl<'a> Body<'_, 'a> {
         found
     }
 
+    /// The text that a macro of the program names.
+    fn named_text(&self, node: &'a Node) -> Option<&'a str> {
+        quoted_literal(node).filter(|text| text.starts_with('"') && self.text(node.span).is_some_and(is_word))
+    }
+
     /// The value of a part that lowering can read, in a variable: `sizes[0]`, or a number that a macro names.
     fn read_number(&mut self, node: &'a Node) -> Option<Expr> {
-        let is_word = |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         let stands_alone = node.spelling.is_none() || self.text(node.span).is_some_and(is_word);
         let ty = self.context.node_type(self.pass, node).ok().filter(is_number)?;
         if !stands_alone || node.is_glvalue() {
@@ -223,6 +233,27 @@ impl<'a> Body<'_, 'a> {
                 None
             }
         }
+    }
+
+    /// An element or a field that is a number, or an array of numbers, if lowering can read it without a statement of its own:
+    /// it stands where it stood, so its index is computed when it was.
+    fn part_in_place(&mut self, node: &'a Node) -> Option<OpaqueArg> {
+        let is_pointed_to = node.kind == Kind::UnaryOperator && node.opcode() == "*";
+        let is_place = is_pointed_to || matches!(node.kind, Kind::ArraySubscriptExpr | Kind::MemberExpr);
+        let is_array = node.data.cast_kind.as_deref() == Some("ArrayToPointerDecay");
+        if node.spelling.is_some() || !(is_array || is_place && node.is_glvalue()) {
+            return None;
+        }
+        let before = self.block.len();
+        let part = if is_array {
+            let address = self.value_unspanned(node).ok();
+            address.filter(|address| address.ty.pointee().is_some_and(is_number)).map(OpaqueArg::Value)
+        } else {
+            self.place(node).ok().filter(|place| is_number(&place.ty)).map(OpaqueArg::Variable)
+        };
+        let is_pure = self.block.len() == before;
+        self.block.truncate(before);
+        part.filter(|_| is_pure)
     }
 
     fn look_at_name(&mut self, node: &'a Node, is_read: bool, passage: &mut Passage) -> Option<()> {
@@ -299,8 +330,12 @@ impl<'a> Body<'_, 'a> {
             start = at.end;
         }
         push_text(&mut pieces, self.text(Span { start, ..span })?)?;
-        Some(pieces)
+        Some(joined(pieces))
     }
+}
+
+fn is_word(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
 fn is_number(ty: &Type) -> bool {

@@ -125,7 +125,13 @@ impl Pushforward<'_, '_> {
     /// Code that is passed through has no tangent: nothing active must be handed to it, or lie where it may look.
     pub(super) fn check_passed(&mut self, args: &[OpaqueArg], span: Span) {
         let mut found = Vec::new();
-        for local in args.iter().filter_map(|arg| arg.value()?.as_local()) {
+        for value in args.iter().filter_map(OpaqueArg::value) {
+            let Some(local) = value.as_local() else {
+                if self.activity.points_to_active(self.ctx.primal, &value) {
+                    found.push("is handed `this`".to_owned());
+                }
+                continue;
+            };
             let variable = &self.function.locals[local];
             let is_handle = matches!(variable.ty.pointee(), Some(Type::Opaque(_)));
             let is_handed_in = is_handle && self.activity.leads_to_constant(local);

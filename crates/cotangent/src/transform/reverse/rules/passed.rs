@@ -33,7 +33,8 @@ impl Rules<'_> {
         if matches!(value.ty.pointee(), Some(Type::Opaque(_))) {
             return reached.iter().any(|object| object.base != Base::Unknown);
         }
-        reached.iter().any(|object| self.facts.activity.is_touched(object))
+        // What such code writes to memory is constant: none of it is ever handed anything that varies.
+        reached.iter().any(|object| self.facts.activity.is_varied(object))
             || self.facts.activity.is_varied_value(self.facts.objects, value)
     }
 
