@@ -81,9 +81,14 @@ pub(in crate::transform::reverse) fn beginnings(
 }
 
 impl Beginnings {
-    /// Whether a pointer, whatever it promises, is the value of a variable that always points to a beginning.
+    /// Whether a pointer, whatever it promises, is the value of a variable that always points to a beginning, or of one of
+    /// two such variables.
     pub(in crate::transform::reverse) fn is_beginning(&self, pointer: &Expr) -> bool {
-        pointer.uncast_pointer().as_load().and_then(slot).is_some_and(|slot| !self.is_moved(&slot))
+        let pointer = pointer.uncast_pointer();
+        if let ExprKind::Select(_, then, otherwise) = &pointer.kind {
+            return self.is_beginning(then) && self.is_beginning(otherwise);
+        }
+        pointer.as_load().and_then(slot).is_some_and(|slot| !self.is_moved(&slot))
     }
 
     fn is_moved(&self, (local, path): &Slot) -> bool {
@@ -147,6 +152,10 @@ impl Gifts<'_> {
         match &value.kind {
             ExprKind::Null => {}
             ExprKind::Cast(operand) if operand.ty.is_pointer() => self.give_pointer(to, operand),
+            ExprKind::Select(_, then, otherwise) => {
+                self.give_pointer(to.clone(), then);
+                self.give_pointer(to, otherwise);
+            }
             ExprKind::Load(source) => match slot(source) {
                 Some(from) => self.given.push((to, from)),
                 None => self.move_away(to),
@@ -157,7 +166,6 @@ impl Gifts<'_> {
             | ExprKind::AddressOf(_)
             | ExprKind::Unary(..)
             | ExprKind::Binary(..)
-            | ExprKind::Select(..)
             | ExprKind::Cast(_)
             | ExprKind::Math(..)
             | ExprKind::Builtin(_)
