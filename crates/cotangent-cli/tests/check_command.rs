@@ -3,9 +3,13 @@
 
 use std::process::{Command, Output};
 
+/// A header beside each program.
+const CONSTANTS: &str = "#pragma once\n#include <cmath>\n#define STEP 0.002f\n#define WIDTH 20.0f\n";
+
 fn check(program: &str, words: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("program.cu"), program).unwrap();
+    std::fs::write(folder.path().join("constants.h"), CONSTANTS).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
     command.current_dir(folder.path()).args(["check", "program.cu"]).args(words).env_remove("CLICOLOR_FORCE");
     command.output().unwrap()
@@ -87,4 +91,24 @@ fn an_impossible_launch_is_said_by_name() {
     let program = "__global__ void half(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] / 2; }\n";
     let (text, _) = said(program, &["--fn", "half", "--launch", "1x4096", "--args", "in<float>(8), out<float>(8)"]);
     assert!(text.contains("cudaErrorInvalidConfiguration (invalid configuration argument)"), "{text}");
+}
+
+/// Its constants are those of a header: both are computed with in double precision, or neither.
+#[test]
+fn constants_of_the_programs_headers_are_widened_too() {
+    let program = "#include \"constants.h\"\nvoid scale(const float* x, float* y) {\n  \
+        float factor = (STEP * STEP) / (WIDTH * WIDTH);\n  y[0] = factor * sqrtf(x[0]);\n}\n";
+    let (text, code) = said(program, &["--fn", "scale", "--args", "in<float>(1), out<float>(1)"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("widened"), "{text}");
+}
+
+/// The format says how many bytes are written.
+#[test]
+fn floats_that_scanf_reads_stay_floats() {
+    let program = "#include <cstdio>\nvoid scale(const float* x, float* y) {\n  float factor = 0.0f;\n  \
+        sscanf(\"2.5\", \"%f\", &factor);\n  y[0] = factor * x[0];\n}\n";
+    let (text, code) = said(program, &["--fn", "scale", "--args", "in<float>(1), out<float>(1)"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("native precision only") && !text.contains("nothing was proved"), "{text}");
 }

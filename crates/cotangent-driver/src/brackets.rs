@@ -1,46 +1,15 @@
 //! Launches with blanks inside their brackets, `k<< <grid, block >> >(x)`: nvcc accepts them, Clang does not. In the
 //! text that Clang sees the blanks are moved after the bracket, so that nothing changes its place but they.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::compile::Overlay;
-use crate::source_text::{SourceText, source_text};
+use crate::own_files::own_files;
 
-/// The texts, with brackets joined, of the user's file and of the files it includes in quotation marks, where there is
-/// anything to join. Folders are those that `-I` names.
+/// The texts, with brackets joined, of the program's own files, where there is anything to join.
 pub(crate) fn overlays(file: &Path, clang_args: &[String]) -> Vec<Overlay> {
-    let folders: Vec<PathBuf> = clang_args
-        .iter()
-        .zip(clang_args.iter().skip(1).map(Some).chain([None]))
-        .filter_map(|(word, next)| match word.strip_prefix("-I") {
-            Some("") => next.map(PathBuf::from),
-            folder => folder.map(PathBuf::from),
-        })
-        .collect();
-    let mut found = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut waiting = vec![file.to_path_buf()];
-    while let Some(path) = waiting.pop() {
-        // What cannot be read is Clang's to complain about.
-        let Ok(SourceText { text, .. }) = source_text(&path) else { continue };
-        let own_folder = path.parent().map(Path::to_path_buf);
-        for name in included(&text) {
-            let candidates = own_folder.iter().chain(&folders).map(|folder| folder.join(name));
-            let first = candidates.into_iter().find(|candidate| candidate.is_file());
-            waiting.extend(first.filter(|path| seen.insert(path.clone())));
-        }
-        found.extend(joined(&text).map(|text| Overlay { path, text }));
-    }
-    found
-}
-
-/// The names in `#include "name"`.
-fn included(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
-        rest.trim_start().strip_prefix('"')?.split('"').next()
-    })
+    let own = own_files(file, clang_args).into_iter();
+    own.filter_map(|(path, text)| Some(Overlay { path, text: joined(&text)? })).collect()
 }
 
 /// The text with the brackets of its launches joined; nothing if they all are.

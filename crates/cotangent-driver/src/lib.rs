@@ -17,6 +17,7 @@ mod kept;
 mod leading;
 pub mod nvcc;
 pub mod output;
+pub mod own_files;
 pub mod parse;
 mod precompiled;
 mod printed_kernels;

@@ -2,6 +2,7 @@
 //! translation unit in one precision. Compilers are slow to start, so all evaluations are in one program, and a run
 //! carries out as many as there are.
 
+use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +18,7 @@ use cotangent::ir::{
 use cotangent::rules::frees;
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
 use cotangent_driver::flags::ParseFlags;
+use cotangent_driver::own_files::own_files;
 use cotangent_driver::program::CpuProgram;
 use cotangent_driver::{DriverError, Tools};
 
@@ -139,6 +141,14 @@ pub(crate) struct Stopped {
 /// What ends a program whose time is over: `alarm` in the harness.
 const SIGALRM: i32 = 14;
 
+/// The files of the program that have no text here yet.
+fn other_files(file: &Path, flags: &ParseFlags, known: &[Overlay]) -> Vec<Overlay> {
+    let absolute = |path: &Path| std::path::absolute(path).ok();
+    let known: BTreeSet<_> = known.iter().map(|overlay| absolute(&overlay.path)).collect();
+    let all = own_files(file, &flags.clang_args).into_iter();
+    all.filter(|(path, _)| !known.contains(&absolute(path))).map(|(path, text)| Overlay { path, text }).collect()
+}
+
 impl Program {
     /// Compiles the texts. The native program is run with the executor's checks: threads run in turn, so that two of
     /// them that add to one element without an atomic get the right sum, and no number tells.
@@ -174,6 +184,7 @@ impl Program {
         flags.link_args.push("-Wl,--gc-sections".to_owned());
         let appended = texts.appended(precision, Dialect::Cpu);
         if precision == Precision::Widened {
+            overlays.extend(other_files(texts.file, &flags, &overlays));
             let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).chain([&*appended]).collect();
             let header = folder.join("widen.h");
             std::fs::write(&header, widen::header(&all)).context("cannot write a header")?;
