@@ -237,12 +237,16 @@ Examples:
   cotangent check saxpy.cu --fn saxpy --args '128, 0.5f, in<float>(128), out<float>(128)'
 
 Arguments are as in --args, one for each parameter:
-  in<T>(n)           n elements with random floats between 0.5 and 1.5
-  out<T>(n)          n elements that are zero
-  ints<T>(n, bound)  n random whole numbers below the bound
-  0.5f, 3, true      a number
-  T{0.5f, 3}         a struct by its fields
-  {\"run\", \"64\"}      texts, for the `argv` of `main`")]
+  in<T>(n)            n elements with random floats between 0.5 and 1.5
+  in<T>(n, -1, 1)     n elements with random floats between these
+  out<T>(n)           n elements that are zero
+  ints<T>(n, bound)   n random whole numbers below the bound
+  range<T>(n)         n elements: 0, 1, 2, …; range<T>(n, 0.5, 0.1) begins with 0.5 and grows by 0.1
+  [2, 0, 1]           the elements of an array; [in<T>(8), out<T>(8)] for an array of pointers
+  file<T>(\"w.txt\")    the numbers of a file
+  0.5f, 3, true       a number
+  T{0.5f, 3}          a struct by its fields
+  {\"run\", \"64\"}       texts, for the `argv` of `main`")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) what: Differentiated,

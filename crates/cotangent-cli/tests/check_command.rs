@@ -112,3 +112,24 @@ fn floats_that_scanf_reads_stay_floats() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("native precision only") && !text.contains("nothing was proved"), "{text}");
 }
+
+/// The headers of the derivative come after the program's text.
+#[test]
+fn macros_of_the_program_do_not_reach_the_headers_of_its_derivative() {
+    let program = "#include <cuda_runtime.h>\n#define max(x, y) ((x) > (y) ? (x) : (y))\n#define ceil(a, b) ((a) / (b))\n\
+        void f(const double* x, double* y, int n) {\n  double* d;\n  cudaMalloc(&d, n * sizeof(double));\n  \
+        cudaMemcpy(d, x, n * sizeof(double), cudaMemcpyHostToDevice);\n  \
+        cudaMemcpy(y, d, max(n, 1) * sizeof(double), cudaMemcpyDeviceToHost);\n  cudaFree(d);\n}\n";
+    let (text, code) = said(program, &["--fn", "f", "--args", "in<double>(4), out<double>(4), 4"]);
+    assert_eq!(code, Some(0), "{text}");
+}
+
+/// Elements one by one, in a range and by a file, and arrays of pointers.
+#[test]
+fn arrays_are_given_by_their_contents() {
+    let program = "void f(double* u[2], const int* order, const double* w, double* y) {\n  \
+        for (int i = 0; i < 3; ++i) y[i] = u[1][order[i]] * u[0][i] * w[i];\n}\n";
+    let arguments = "[in<double>(3, -1, 1), range<double>(3, 0.5, 0.25)], [2, 0, 1], in<double>(3), out<double>(3)";
+    let (text, code) = said(program, &["--fn", "f", "--wrt", "u,w,y", "--args", arguments]);
+    assert_eq!(code, Some(0), "{text}");
+}

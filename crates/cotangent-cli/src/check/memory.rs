@@ -41,36 +41,48 @@ impl Memory {
     pub(crate) fn parameter(&mut self, module: &Module, ty: &Type, spec: &Spec, length: usize, random: &mut Random) {
         let at = self.buffers.len();
         let (ty, count) = match (ty.pointee(), spec) {
-            (Some(pointee), Spec::Random(count) | Spec::Zeros(count) | Spec::Integers(count, _)) => (pointee, *count),
+            (
+                Some(pointee),
+                Spec::Random(count)
+                | Spec::Between(count, ..)
+                | Spec::Range(count, ..)
+                | Spec::Zeros(count)
+                | Spec::Integers(count, _),
+            ) => (pointee, *count),
             (Some(pointee), Spec::Text(text)) => (pointee, text.len() + 1),
-            (Some(pointee), Spec::Fields(fields)) if are_texts(fields) => (pointee, fields.len()),
-            (Some(pointee), Spec::Number(_) | Spec::Fields(_)) => (pointee, length),
+            (Some(pointee), Spec::List(_) | Spec::Number(_) | Spec::Fields(_)) => {
+                (pointee, elements(spec).map_or(length, <[Spec]>::len))
+            }
             (None, _) => (ty, 1),
         };
         self.buffers.push(Buffer { ty: ty.clone(), count, values: Vec::new() });
         let leaves = layout(module, ty, Precision::Native).leaves;
-        let mut given = Vec::new();
-        flatten(spec, &mut given);
         let mut values = Vec::new();
         for index in 0..count * leaves.len() {
+            let (element, leaf) = (index / leaves.len(), index % leaves.len());
+            let mut given = Vec::new();
+            flatten(elements(spec).map_or(spec, |elements| &elements[element]), &mut given);
             let spec = match given.as_slice() {
                 [whole] => *whole,
-                texts if matches!(spec, Spec::Fields(fields) if are_texts(fields)) => texts[index],
-                fields => fields.get(index % leaves.len()).copied().unwrap_or(&Spec::Number(0.0)),
+                fields => fields.get(leaf).copied().unwrap_or(&Spec::Number(0.0)),
             };
-            values.push(match &leaves[index % leaves.len()].scalar {
+            values.push(match &leaves[leaf].scalar {
                 Scalar::Float(_) => Value::Float(match spec {
                     Spec::Number(number) => f64::from(*number as f32),
                     Spec::Zeros(_) => 0.0,
                     Spec::Integers(_, bound) => random.below(*bound) as f64,
-                    Spec::Random(_) | Spec::Fields(_) | Spec::Text(_) => random.single(0.5, 1.5),
+                    Spec::Between(_, low, high) => random.single(*low, *high),
+                    Spec::Range(_, from, step) => f64::from((from + step * element as f64) as f32),
+                    Spec::Random(_) | Spec::Fields(_) | Spec::List(_) | Spec::Text(_) => random.single(0.5, 1.5),
                 }),
                 Scalar::Int(_) | Scalar::Bool => Value::Int(match spec {
                     Spec::Number(number) => *number as i128,
                     Spec::Zeros(_) => 0,
                     Spec::Integers(_, bound) => random.below(*bound),
                     Spec::Text(text) => text.as_bytes().get(index).copied().unwrap_or(0).into(),
-                    Spec::Random(_) | Spec::Fields(_) => random.below(2),
+                    Spec::Between(_, low, high) => *low as i128 + random.below((high - low).max(1.0) as i128),
+                    Spec::Range(_, from, step) => (from + step * element as f64) as i128,
+                    Spec::Random(_) | Spec::Fields(_) | Spec::List(_) => random.below(2),
                 }),
                 Scalar::Pointer(pointee) => {
                     let inner = self.buffers.len();
@@ -214,11 +226,32 @@ fn four(bytes: &[u8]) -> [u8; 4] {
 fn flatten<'s>(spec: &'s Spec, out: &mut Vec<&'s Spec>) {
     match spec {
         Spec::Fields(fields) => fields.iter().for_each(|field| flatten(field, out)),
-        Spec::Random(_) | Spec::Zeros(_) | Spec::Integers(..) | Spec::Number(_) | Spec::Text(_) => out.push(spec),
+        Spec::Random(_)
+        | Spec::Between(..)
+        | Spec::Range(..)
+        | Spec::Zeros(_)
+        | Spec::Integers(..)
+        | Spec::Number(_)
+        | Spec::List(_)
+        | Spec::Text(_) => out.push(spec),
     }
 }
 
-/// The arguments of a program, rather than the fields of a struct.
-fn are_texts(fields: &[Spec]) -> bool {
-    !fields.is_empty() && fields.iter().all(|field| matches!(field, Spec::Text(_)))
+/// What is said of each element of an array: a list, or the texts of a program's arguments, which are not the fields of a
+/// struct.
+fn elements(spec: &Spec) -> Option<&[Spec]> {
+    match spec {
+        Spec::List(elements) => Some(elements),
+        Spec::Fields(fields) if !fields.is_empty() && fields.iter().all(|field| matches!(field, Spec::Text(_))) => {
+            Some(fields)
+        }
+        Spec::Random(_)
+        | Spec::Between(..)
+        | Spec::Range(..)
+        | Spec::Zeros(_)
+        | Spec::Integers(..)
+        | Spec::Number(_)
+        | Spec::Fields(_)
+        | Spec::Text(_) => None,
+    }
 }

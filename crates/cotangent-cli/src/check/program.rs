@@ -183,13 +183,17 @@ impl Program {
         flags.cpu_args.extend(UNNEEDED_IS_DROPPED.map(str::to_owned));
         flags.link_args.push("-Wl,--gc-sections".to_owned());
         let appended = texts.appended(precision, Dialect::Cpu);
-        if precision == Precision::Widened {
-            overlays.extend(other_files(texts.file, &flags, &overlays));
-            let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).chain([&*appended]).collect();
-            let header = folder.join("widen.h");
-            std::fs::write(&header, widen::header(&all)).context("cannot write a header")?;
-            flags.cpu_args.extend(["-include".to_owned(), header.display().to_string()]);
-        }
+        let first = match precision {
+            Precision::Native => widen::libraries(&[&appended]),
+            Precision::Widened => {
+                overlays.extend(other_files(texts.file, &flags, &overlays));
+                let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).chain([&*appended]).collect();
+                widen::header(&all)
+            }
+        };
+        let header = folder.join("first.h");
+        std::fs::write(&header, first).context("cannot write a header")?;
+        flags.cpu_args.extend(["-include".to_owned(), header.display().to_string()]);
         std::fs::write(folder.join(APPENDED), &appended).context("cannot write a text")?;
         overlays[position].text += &appended;
         if precision == Precision::Widened {

@@ -1,11 +1,16 @@
 //! What `--args` says about arguments, in the form of the fixtures' `run:` lines: `in<float>(64)`, `out<float>(64)`,
-//! `ints<int>(64, 10)`, numbers, `Params{0.5f, 3}`, `{"program", "16"}`.
+//! `ints<int>(64, 10)`, numbers, `Params{0.5f, 3}`, `{"program", "16"}`; and arrays with contents: `in<float>(64, -1, 1)`,
+//! `range<int>(64)`, `[1, 2, 3]`, `file<float>("weights.txt")`.
 
 /// An argument.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Spec {
     /// So many elements with random values between 0.5 and 1.5.
     Random(usize),
+    /// So many elements with random values between two numbers.
+    Between(usize, f64, f64),
+    /// So many elements that begin with a number and grow by another.
+    Range(usize, f64, f64),
     /// So many elements that are zero.
     Zeros(usize),
     /// So many whole numbers from 0 to a bound, which is none of them.
@@ -14,6 +19,8 @@ pub(crate) enum Spec {
     Number(f64),
     /// The fields of a struct, or texts.
     Fields(Vec<Spec>),
+    /// The elements of an array.
+    List(Vec<Spec>),
     /// Characters, and a zero after them.
     Text(String),
 }
@@ -31,26 +38,34 @@ fn parse_one(text: &str) -> Result<Spec, String> {
         let inner = inner.strip_suffix('"').ok_or_else(|| format!("`{text}` has no closing `\"`"))?;
         return Ok(Spec::Text(inner.to_owned()));
     }
+    if let Some(inner) = text.strip_prefix('[') {
+        let inner = inner.strip_suffix(']').ok_or_else(|| format!("`{text}` has no closing `]`"))?;
+        return Ok(Spec::List(split(inner)?.into_iter().map(parse_one).collect::<Result<_, _>>()?));
+    }
     if let Some(open) = text.find('{') {
         let inner = text[open + 1..].strip_suffix('}').ok_or_else(|| format!("`{text}` has no closing `}}`"))?;
         return Ok(Spec::Fields(split(inner)?.into_iter().map(parse_one).collect::<Result<_, _>>()?));
     }
     let word: String = text.chars().take_while(|character| character.is_alphanumeric() || *character == '_').collect();
-    let numbers = || -> Result<Vec<i128>, String> {
+    let inner = || -> Result<Vec<&str>, String> {
         let open = text.find('(').ok_or_else(|| format!("`{text}` has no length: `{word}<float>(64)`"))?;
-        let inner = text[open + 1..].strip_suffix(')').ok_or_else(|| format!("`{text}` has no closing `)`"))?;
-        split(inner)?.into_iter().map(|number| Ok(parse_number(number)? as i128)).collect()
+        split(text[open + 1..].strip_suffix(')').ok_or_else(|| format!("`{text}` has no closing `)`"))?)
     };
     match word.as_str() {
-        "in" | "out" | "ints" => {
-            let numbers = numbers()?;
+        "in" | "out" | "ints" | "range" => {
+            let numbers: Vec<f64> = inner()?.into_iter().map(parse_number).collect::<Result<_, _>>()?;
             let length = numbers.first().map_or(0, |length| *length as usize);
-            Ok(match (word.as_str(), numbers.get(1)) {
-                ("in", _) => Spec::Random(length),
-                ("out", _) => Spec::Zeros(length),
-                (_, bound) => Spec::Integers(length, bound.copied().unwrap_or(length as i128)),
-            })
+            let (first, second) = (numbers.get(1).copied(), numbers.get(2).copied());
+            match (word.as_str(), first, second) {
+                ("in", None, _) => Ok(Spec::Random(length)),
+                ("in", Some(low), Some(high)) => Ok(Spec::Between(length, low, high)),
+                ("in", Some(_), None) => Err(format!("`{text}` has one bound: `in<float>(64, -1, 1)`")),
+                ("out", ..) => Ok(Spec::Zeros(length)),
+                ("range", ..) => Ok(Spec::Range(length, first.unwrap_or(0.0), second.unwrap_or(1.0))),
+                _ => Ok(Spec::Integers(length, first.map_or(length as i128, |bound| bound as i128))),
+            }
         }
+        "file" => numbers_of_file(inner()?.first().map_or("", |name| name.trim().trim_matches('"'))),
         "true" => Ok(Spec::Number(1.0)),
         "false" => Ok(Spec::Number(0.0)),
         _ => parse_number(text).map(Spec::Number),
@@ -62,11 +77,20 @@ fn parse_number(text: &str) -> Result<f64, String> {
     let factor = |factor: &str| {
         let digits = factor.trim().trim_end_matches(['f', 'F', 'u', 'U', 'l', 'L']);
         digits.parse::<f64>().map_err(|_| {
-            let kinds = "use numbers, in<T>(n), out<T>(n), ints<T>(n, bound), T{…} or {\"text\", …}";
+            let kinds = "use numbers, in<T>(n), in<T>(n, low, high), out<T>(n), ints<T>(n, bound), range<T>(n, from, step), \
+                [1, 2, …], file<T>(\"name\"), T{…} or {\"text\", …}";
             format!("`{}` is no argument: {kinds}", text.trim())
         })
     };
     text.split('*').map(factor).product()
+}
+
+/// The numbers of a file, with blanks, commas or line ends between them.
+fn numbers_of_file(name: &str) -> Result<Spec, String> {
+    let text = std::fs::read_to_string(name).map_err(|error| format!("cannot read `{name}`: {error}"))?;
+    let words = text.split(|character: char| character.is_whitespace() || character == ',');
+    let numbers = words.filter(|word| !word.is_empty()).map(|word| parse_number(word).map(Spec::Number));
+    numbers.collect::<Result<_, _>>().map(Spec::List).map_err(|error| format!("in `{name}`: {error}"))
 }
 
 /// Splits at commas that are in no bracket and no text.
@@ -77,8 +101,8 @@ fn split(text: &str) -> Result<Vec<&str>, String> {
         match character {
             '"' => is_text = !is_text,
             _ if is_text => {}
-            '(' | '{' | '<' => depth += 1,
-            ')' | '}' | '>' => depth -= 1,
+            '(' | '{' | '<' | '[' => depth += 1,
+            ')' | '}' | '>' | ']' => depth -= 1,
             ',' if depth == 0 => {
                 parts.push(&text[start..index]);
                 start = index + 1;
@@ -115,6 +139,11 @@ mod tests {
         assert_eq!(parse("()"), Ok(vec![]));
         let texts = ["a, b", "1"].map(|text| Spec::Text(text.to_owned()));
         assert_eq!(parse("2, {\"a, b\", \"1\"}"), Ok(vec![Spec::Number(2.0), Spec::Fields(texts.to_vec())]));
+        let list = Spec::List(vec![Spec::Number(3.0), Spec::Fields(vec![Spec::Number(1.0)]), Spec::Random(4)]);
+        let contents = vec![Spec::Between(8, -1.0, 1.0), Spec::Range(4, 0.0, 1.0), Spec::Range(4, 0.5, 0.25), list];
+        let written = "in<float>(8, -1, 1), range<int>(4), range<float>(4, 0.5, 0.25f), [3, P{1}, in<float>(4)]";
+        assert_eq!(parse(written), Ok(contents));
+        assert!(parse("in<float>(3, 1)").is_err() && parse("[1, 2").is_err() && parse("file<int>(\"none\")").is_err());
         assert!(parse("in<float>").is_err() && parse("x").is_err() && parse("in<float>(3").is_err());
     }
 }

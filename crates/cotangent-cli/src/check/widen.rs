@@ -143,20 +143,10 @@ const BY_POINTER: &[(&str, &str)] = &[
 /// Headers that are read when `float` has changed its meaning already: with it they change theirs.
 const WIDENED: &[&str] = &["cuda_bf16.h", "cuda_fp16.h"];
 
-/// The header for texts.
+/// The header that is read before texts so that they are widened.
 pub(crate) fn header(texts: &[&str]) -> String {
-    // What the harness includes.
-    let mut header = String::from("#pragma once\n#include <tuple>\n#include <type_traits>\n#include <utility>\n");
-    header += "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n";
-    header += "#define COTANGENT_WIDE_HALF\n#include <cuda_runtime.h>\n#include <cotangent/half_bits.hpp>\n";
-    let included = |names: &[&str]| -> String {
-        names
-            .iter()
-            .filter(|name| texts.iter().any(|text| includes(text, name)))
-            .map(|name| format!("#include <{name}>\n"))
-            .collect()
-    };
-    header += &included(KNOWN);
+    let mut header = String::from("#pragma once\n#define COTANGENT_WIDE_HALF\n");
+    header += &libraries(texts);
     let by_pointer = BY_POINTER.iter().map(|(single, double)| ((*single).to_owned(), (*double).to_owned()));
     header += "#define float double\n";
     for size in 1..=4 {
@@ -165,7 +155,19 @@ pub(crate) fn header(texts: &[&str]) -> String {
     for (single, double) in single_and_double().into_iter().chain(by_pointer) {
         header += &format!("#define {single} {double}\n");
     }
-    header + &included(WIDENED)
+    header + &included(WIDENED, texts)
+}
+
+/// What the harness includes, and the headers of libraries that texts include: a macro of the program must not change them.
+pub(crate) fn libraries(texts: &[&str]) -> String {
+    let harness = "#include <tuple>\n#include <type_traits>\n#include <utility>\n#include <stdio.h>\n#include <stdlib.h>\n\
+        #include <string.h>\n#include <unistd.h>\n#include <cuda_runtime.h>\n#include <cotangent/half_bits.hpp>\n";
+    harness.to_owned() + &included(KNOWN, texts)
+}
+
+fn included(names: &[&str], texts: &[&str]) -> String {
+    let is_included = |name: &&&str| texts.iter().any(|text| includes(text, name));
+    names.iter().filter(is_included).map(|name| format!("#include <{name}>\n")).collect()
 }
 
 fn includes(text: &str, header: &str) -> bool {
