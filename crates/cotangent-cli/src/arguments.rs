@@ -162,8 +162,12 @@ pub(crate) struct Grad {
 /// What is differentiated.
 #[derive(Debug, Args)]
 pub(crate) struct Differentiated {
-    /// The CUDA file
+    /// The CUDA file with the function
     pub(crate) file: PathBuf,
+
+    /// Other files of the program, which have bodies of functions, kernels and variables that the function needs
+    #[arg(value_name = "OTHER")]
+    pub(crate) others: Vec<PathBuf>,
 
     /// The function: `name`, `space::name`, `name<float, 128>`, `name(int, float*)`
     #[arg(long = "fn", value_name = "NAME")]
@@ -229,7 +233,7 @@ fn trimmed(names: &[String]) -> Vec<String> {
 
 /// `cotangent check`.
 #[derive(Debug, Args)]
-#[command(override_usage = "cotangent check [OPTIONS] --fn <NAME> <FILE> [-- FLAGS…]")]
+#[command(override_usage = "cotangent check [OPTIONS] --fn <NAME> <FILE> [OTHER]... [-- FLAGS…]")]
 #[command(after_help = "\
 Examples:
   cotangent check saxpy.cu --fn saxpy

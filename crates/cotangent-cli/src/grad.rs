@@ -22,7 +22,8 @@ impl Grad {
 }
 
 pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
-    let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
+    let mut flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
+    flags.others.clone_from(&options.what.others);
     terminal.flag_notes(&flags.notes);
     let tools = Tools::find(Environment::of_process())?;
     let file = &options.what.file;

@@ -16,6 +16,7 @@ mod printed;
 mod random;
 mod rules;
 mod selftest;
+mod several_files;
 mod tape;
 mod tour;
 mod trust;

@@ -4,11 +4,12 @@
 use std::path::Path;
 
 use crate::compile::Overlay;
+use crate::flags::ParseFlags;
 use crate::own_files::own_files;
 
 /// The texts, with brackets joined, of the program's own files, where there is anything to join.
-pub(crate) fn overlays(file: &Path, clang_args: &[String]) -> Vec<Overlay> {
-    let own = own_files(file, clang_args).into_iter();
+pub(crate) fn overlays(file: &Path, flags: &ParseFlags) -> Vec<Overlay> {
+    let own = own_files(file, flags).into_iter();
     own.filter_map(|(path, text)| Some(Overlay { path, text: joined(&text)? })).collect()
 }
 

@@ -11,6 +11,7 @@ use cotangent::transform::{Request, forward, planned_reverse, reverse, seeds};
 use crate::output::Output;
 use crate::parse::as_argument;
 use crate::reading::{Failure, Input, Passes, check_readable, read_for, read_host, read_instead, with_deep_stack};
+use crate::together::text_with_others;
 use crate::tools::Tools;
 
 /// In which direction derivatives are propagated.
@@ -63,7 +64,8 @@ impl Named {
 /// Reads a program for a request. Where variables of the function are named, the text that is read has parameters for them.
 pub fn read_wanted(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>) -> Result<(Passes, Named), Failure> {
     if wanted.outputs.is_empty() {
-        let named = Named { function: wanted.function.to_owned(), wrt: wanted.wrt.map(<[String]>::to_vec), text: None };
+        let text = text_with_others(input.file, input.flags)?;
+        let named = Named { function: wanted.function.to_owned(), wrt: wanted.wrt.map(<[String]>::to_vec), text };
         return Ok((read_for(tools, input, wanted.function)?, named));
     }
     let host = read_host(tools, input)?;

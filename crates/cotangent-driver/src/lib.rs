@@ -26,6 +26,7 @@ pub mod program;
 mod reading;
 pub mod requests;
 mod source_text;
+mod together;
 pub mod tools;
 
 pub use environment::Environment;

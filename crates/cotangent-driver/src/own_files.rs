@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::flags::ParseFlags;
 use crate::source_text::{SourceText, source_text};
 
-/// The user's file, and the files that it and they include in quotation marks, with their texts. Folders are those that `-I`
+/// The user's files, and the files that these and they include in quotation marks, with their texts. Folders are those that `-I`
 /// names.
-pub fn own_files(file: &Path, clang_args: &[String]) -> Vec<(PathBuf, String)> {
+pub fn own_files(file: &Path, flags: &ParseFlags) -> Vec<(PathBuf, String)> {
+    let clang_args = &flags.clang_args;
     let folders: Vec<PathBuf> = clang_args
         .iter()
         .zip(clang_args.iter().skip(1).map(Some).chain([None]))
@@ -17,8 +19,9 @@ pub fn own_files(file: &Path, clang_args: &[String]) -> Vec<(PathBuf, String)> {
         })
         .collect();
     let mut found = Vec::new();
-    let mut seen = BTreeSet::from([file.to_path_buf()]);
-    let mut waiting = vec![file.to_path_buf()];
+    let others = flags.others.iter().filter_map(|other| std::path::absolute(other).ok());
+    let mut waiting: Vec<PathBuf> = [file.to_path_buf()].into_iter().chain(others).collect();
+    let mut seen: BTreeSet<PathBuf> = waiting.iter().cloned().collect();
     while let Some(path) = waiting.pop() {
         // What cannot be read is Clang's to complain about.
         let Ok(SourceText { text, .. }) = source_text(&path) else { continue };

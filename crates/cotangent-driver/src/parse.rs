@@ -93,7 +93,7 @@ pub(crate) fn precompile(
 
 /// The texts that take the place of files while Clang parses.
 pub(crate) fn texts(request: &ParseRequest<'_>) -> Vec<Overlay> {
-    let mut texts = overlays(request.file, &request.flags.clang_args);
+    let mut texts = overlays(request.file, request.flags);
     if let Some(text) = request.instead {
         texts.retain(|overlay| overlay.path != request.file);
         texts.push(Overlay { path: request.file.to_path_buf(), text: text.to_owned() });

@@ -14,6 +14,7 @@ use crate::flags::ParseFlags;
 use crate::parse::{ParseRequest, Pass, as_argument};
 use crate::precompiled::dump_of;
 use crate::source_text::source_text;
+use crate::together::{check_others, text_with_others};
 use crate::tools::Tools;
 
 /// The user's program and how to read it.
@@ -141,10 +142,17 @@ fn read_text(tools: &Tools, input: &Input<'_>, text: Text<'_>) -> Result<Passes,
         (host, device.map(|thread| thread.join()))
     });
     let host = host?;
-    match device? {
-        Ok(device) => Ok(Passes::of(host, device?)),
+    let passes = match device? {
+        Ok(device) => Passes::of(host, device?),
         Err(panic) => std::panic::resume_unwind(panic),
-    }
+    };
+    check_others(tools, input, &passes)?;
+    Ok(passes)
+}
+
+/// One pass of a file without the program's others.
+pub(crate) fn read_pass_alone(tools: &Tools, input: &Input<'_>, pass: Pass) -> Result<Ast, Failure> {
+    read_pass(tools, input, pass, Text::OWN)
 }
 
 fn share_sources(host: &mut Ast, device: &mut Ast) {
@@ -185,6 +193,8 @@ pub fn with_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send
 fn read_pass(tools: &Tools, input: &Input<'_>, pass: Pass, text: Text<'_>) -> Result<Ast, Failure> {
     let Input { file, flags, cuda_path, colour } = *input;
     let Text { instead, appended } = text;
+    let whole = if instead.is_none() { text_with_others(file, flags)? } else { None };
+    let instead = instead.or(whole.as_deref());
     let request = ParseRequest { cuda_path, instead, appended, colour, ..ParseRequest::new(file, pass, flags) };
     let dump = dump_of(tools, &request)?;
     let mut ast = clang::read(&dump.bytes)?;

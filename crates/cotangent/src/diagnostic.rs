@@ -54,6 +54,7 @@ codes! {
     RECURSION = "C0106", "a function that calls itself";
     UNSUPPORTED_CALL = "C0107", "a call that is not supported";
     TOO_DEEP = "C0108", "code nested too deeply";
+    OTHER_MEANING = "C0109", "a file that means something else after another";
     NOT_DIFFERENTIABLE = "C0201", "a parameter that cannot be named";
     CONSTANT_MEMORY = "C0202", "an active value is stored to what is constant";
     MIXED_POINTER = "C0203", "a pointer to active and to constant memory";

@@ -92,6 +92,7 @@ pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
         Err(message) => return Ok(usage(terminal, &message).into()),
     };
     let mut flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
+    flags.others.clone_from(&options.what.others);
     terminal.flag_notes(&flags.notes);
     let tools = Tools::find(Environment::of_process())?;
     let (file, cuda_path) = (&options.what.file, options.reading.cuda_path.as_deref());

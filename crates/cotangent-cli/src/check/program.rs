@@ -145,7 +145,7 @@ const SIGALRM: i32 = 14;
 fn other_files(file: &Path, flags: &ParseFlags, known: &[Overlay]) -> Vec<Overlay> {
     let absolute = |path: &Path| std::path::absolute(path).ok();
     let known: BTreeSet<_> = known.iter().map(|overlay| absolute(&overlay.path)).collect();
-    let all = own_files(file, &flags.clang_args).into_iter();
+    let all = own_files(file, flags).into_iter();
     all.filter(|(path, _)| !known.contains(&absolute(path))).map(|(path, text)| Overlay { path, text }).collect()
 }
 
@@ -169,8 +169,9 @@ impl Program {
         let position = overlays.iter().position(|text| text.path == texts.file);
         let position = position.map_or_else(
             || -> Result<usize> {
-                let text = std::fs::read_to_string(texts.file)
-                    .with_context(|| format!("cannot read {}", texts.file.display()))?;
+                let read = || std::fs::read_to_string(texts.file);
+                let text = texts.own.map_or_else(read, |own| Ok(own.to_owned()));
+                let text = text.with_context(|| format!("cannot read {}", texts.file.display()))?;
                 overlays.push(Overlay { path: texts.file.to_path_buf(), text });
                 Ok(overlays.len() - 1)
             },

@@ -10,6 +10,7 @@ mod parts;
 mod table;
 
 use std::fmt;
+use std::path::PathBuf;
 
 pub use manual::page;
 pub(crate) use parts::{Kind, Part, parts};
@@ -26,6 +27,8 @@ pub struct ParseFlags {
     pub link_args: Vec<String>,
     /// The architectures asked for, in order, each once.
     pub archs: Vec<Arch>,
+    /// Files of the program that are read after the first.
+    pub others: Vec<PathBuf>,
     /// What to tell the user: flags that were set aside although they may matter.
     pub notes: Vec<FlagNote>,
 }

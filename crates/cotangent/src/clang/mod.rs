@@ -4,11 +4,13 @@
 
 mod ast;
 mod join;
+mod meaning;
 mod read;
 mod sieve;
 pub mod types;
 
 pub use ast::{Ast, Data, Kind, Node, NodeId, Reference, TypeName, Value};
 pub use join::{after, resolve};
+pub use meaning::changed_declaration;
 pub use read::{ReadError, STACK_BYTES, read};
 pub use sieve::{Sieve, is_not_system};

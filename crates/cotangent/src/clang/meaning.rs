@@ -1,0 +1,92 @@
+//! Whether what a file declares means the same when another file comes before it.
+//!
+//! Files of a program are read one after the other, as one text. Macros, `using namespace` and further overloads of the first
+//! could change what the others mean, so each is read alone too, and both trees are compared.
+
+use std::collections::HashMap;
+
+use super::ast::{Ast, Base, Kind, Node, Reference};
+use super::sieve::is_not_system;
+use crate::source::Span;
+
+/// The first declaration of the program's own in a file that is read alone to which none is equal in another tree.
+pub fn changed_declaration(alone: &Ast, together: &Ast) -> Option<Span> {
+    let mut known: HashMap<Key<'_>, Vec<&Node>> = HashMap::new();
+    for node in own_declarations(together) {
+        known.entry(key(node)).or_default().push(node);
+    }
+    let is_there = |node: &&Node| known.get(&key(node)).is_some_and(|all| all.iter().any(|other| is_same(node, other)));
+    own_declarations(alone).into_iter().find(|node| !is_there(node)).map(|node| node.span)
+}
+
+type Key<'a> = (Kind, &'a str, Option<&'a str>);
+
+fn key(node: &Node) -> Key<'_> {
+    (node.kind, node.name(), node.data.mangled_name.as_deref())
+}
+
+/// What stands in the program's own files, outside of other declarations.
+fn own_declarations(ast: &Ast) -> Vec<&Node> {
+    let is_own = |node: &&Node| {
+        let file = ast.sources.files.get(node.span.file);
+        file.is_some_and(|file| is_not_system(&file.name) && file.text.is_some())
+    };
+    let mut found = Vec::new();
+    let mut open: Vec<&Node> = ast.declarations.iter().rev().filter(is_own).collect();
+    while let Some(node) = open.pop() {
+        match node.kind {
+            Kind::NamespaceDecl | Kind::LinkageSpecDecl => open.extend(node.inner.iter().rev()),
+            _ if node.data.is_implicit => {}
+            _ => found.push(node),
+        }
+    }
+    found
+}
+
+fn is_same(left: &Node, right: &Node) -> bool {
+    let (a, b) = (&left.data, &right.data);
+    left.kind == right.kind
+        && a.name == b.name
+        && a.mangled_name == b.mangled_name
+        && a.ty == b.ty
+        && a.value_category == b.value_category
+        && a.value == b.value
+        && a.opcode == b.opcode
+        && a.is_postfix == b.is_postfix
+        && a.cast_kind == b.cast_kind
+        && is_same_reference(a.referenced_decl.as_deref(), b.referenced_decl.as_deref())
+        && is_same_reference(a.any_init.as_deref(), b.any_init.as_deref())
+        && a.storage_class == b.storage_class
+        && a.init == b.init
+        && a.constexpr == b.constexpr
+        && a.is_constexpr == b.is_constexpr
+        && a.ctor_type == b.ctor_type
+        && a.compute_lhs_type == b.compute_lhs_type
+        && a.arg_type == b.arg_type
+        && a.fixed_underlying_type == b.fixed_underlying_type
+        && a.tag_used == b.tag_used
+        && a.is_array == b.is_array
+        && a.bases.iter().map(|Base { ty }| ty).eq(b.bases.iter().map(|Base { ty }| ty))
+        && a.array_filler.len() == b.array_filler.len()
+        && a.array_filler.iter().zip(&b.array_filler).all(|(left, right)| is_same(left, right))
+        && has_same_parts(left, right)
+}
+
+/// Another file may instantiate templates that a file alone does not.
+fn has_same_parts(left: &Node, right: &Node) -> bool {
+    let is_template = matches!(left.kind, Kind::FunctionTemplateDecl | Kind::ClassTemplateDecl);
+    let mut right = right.inner.iter().filter(|part| !part.data.is_implicit);
+    let mut parts = left.inner.iter().filter(|part| !part.data.is_implicit);
+    let is_found = parts.all(|part| match is_template {
+        true => right.any(|other| is_same(part, other)),
+        false => right.next().is_some_and(|other| is_same(part, other)),
+    });
+    is_found && (is_template || right.next().is_none())
+}
+
+fn is_same_reference(left: Option<&Reference>, right: Option<&Reference>) -> bool {
+    match (left, right) {
+        (Some(left), Some(right)) => left.kind == right.kind && left.name == right.name && left.ty == right.ty,
+        (left, right) => left.is_none() && right.is_none(),
+    }
+}
