@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
-/// The columns of a list, separated by tabs: a folder, a file in it, a function, `--wrt`, `--of`, `--args`, flags for the
+/// The columns of a list, separated by tabs: a folder, files in it with blanks between, a function, `--wrt`, `--of`, `--args`, flags for the
 /// compiler, and why it is not checked if it has no arguments. The last ones may be left out.
 const COLUMNS: usize = 8;
 
@@ -123,7 +123,11 @@ fn try_one(row: &Row<'_>, programs: &Path) -> Result<Outcome> {
 fn run(row: &Row<'_>, programs: &Path, command: &str, words: &[&str]) -> Result<Output> {
     let mut process = Command::new("timeout");
     process.arg(LONGEST).arg(workspace::root().join("target/debug/cotangent"));
-    process.current_dir(programs.join(row.folder)).args([command, row.file, "--fn", row.function]);
+    process
+        .current_dir(programs.join(row.folder))
+        .arg(command)
+        .args(row.file.split_whitespace())
+        .args(["--fn", row.function]);
     for (option, value) in [("--wrt", row.wrt), ("--of", row.of)] {
         if !value.is_empty() {
             process.args([option, value]);
