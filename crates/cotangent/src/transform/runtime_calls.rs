@@ -1,6 +1,6 @@
 //! Calls of the CUDA runtime and of Cotangent's own that derivatives of host functions make, and their arguments.
 
-use crate::ir::{Expr, ExprKind, Place, PointerType, Stmt, StmtKind, Type};
+use crate::ir::{Expr, ExprKind, LocalId, Place, PlaceKind, PointerType, Stmt, StmtKind, Type};
 use crate::rules::{Arg, Call, WAIT_FOR_STREAM};
 
 pub(super) fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
@@ -69,5 +69,21 @@ pub(super) fn pointer_of(arg: &Expr) -> Expr {
         (Type::Record(_), ExprKind::Load(place)) => Expr::load(place.clone().field(0, Type::pointer(Type::Void))),
         (Type::Record(_), ExprKind::Construct(operands)) => operands.first().unwrap_or(arg).clone(),
         _ => arg.clone(),
+    }
+}
+
+/// The variable by which a value is handed over to code that is not read: itself, or an element or field of it.
+pub(super) fn handed_variable(value: &Expr) -> Option<LocalId> {
+    let mut place = match value.as_address() {
+        Some(place) => place,
+        None => return value.as_local(),
+    };
+    loop {
+        place = match &place.kind {
+            PlaceKind::Local(local) => return Some(*local),
+            PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => base,
+            PlaceKind::Element(pointer, _) => return pointer.as_local(),
+            PlaceKind::Global(_) => return None,
+        };
     }
 }

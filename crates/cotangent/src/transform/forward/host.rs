@@ -1,7 +1,7 @@
 //! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
 
 use super::super::launch::{is_waited_for, shared_bytes};
-use super::super::runtime_calls::{PASSED_HELP, call_like, call_of, const_void, pointer_of};
+use super::super::runtime_calls::{PASSED_HELP, call_like, call_of, const_void, handed_variable, pointer_of};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
 use crate::analysis::may_be_brought;
@@ -128,7 +128,8 @@ impl Pushforward<'_, '_> {
         for value in args.iter().filter_map(OpaqueArg::value) {
             let Some(local) = value.as_local() else {
                 if self.activity.points_to_active(self.ctx.primal, &value) {
-                    found.push("is handed `this`".to_owned());
+                    let name = handed_variable(&value).map_or("this", |local| &self.function.locals[local].name);
+                    found.push(format!("is handed `{name}`"));
                 }
                 continue;
             };

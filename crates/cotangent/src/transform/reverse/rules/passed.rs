@@ -4,14 +4,15 @@ use super::{Pair, Rules};
 use crate::analysis::Base;
 use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::{Block, Expr, OpaqueArg, Place, PlaceKind, Stmt, Type};
-use crate::transform::runtime_calls::PASSED_HELP;
+use crate::transform::runtime_calls::{PASSED_HELP, handed_variable};
 
 impl Rules<'_> {
     /// Code that is not read.
     pub(in crate::transform::reverse) fn passed(&mut self, stmt: &Stmt, args: &[OpaqueArg]) -> Pair {
         for value in args.iter().filter_map(OpaqueArg::value) {
             if self.leads_to_active(&value) {
-                let name = value.as_local().map_or("this", |local| self.facts.primal.local_name(local)).to_owned();
+                let name =
+                    handed_variable(&value).map_or("this", |local| self.facts.primal.local_name(local)).to_owned();
                 let message = format!("code that is not read is handed `{name}`, which leads to active values");
                 self.refuse_passed(stmt, message);
             }
