@@ -4,6 +4,7 @@
 //   COTANGENT_PULLBACK(f, f_pullback);                the derivative of f is what f_pullback says
 //   COTANGENT_RULE(f, f_augmented, f_reverse);        the same in two halves, with a record between them
 //   COTANGENT_CONSTANT(f);                            calls of f carry no derivative
+//   COTANGENT_PUSHFORWARD(f, f_pushforward);          the same for forward mode, beside one of the others
 //
 // Outside functions. An instantiation is named by its arguments, COTANGENT_PULLBACK(f<float, 3>, f_pullback<float, 3>),
 // an overload by a cast, COTANGENT_CONSTANT(static_cast<float (*)(float)>(f)), a member function as &S::f.
@@ -17,6 +18,8 @@ template <auto Function, auto FunctionAugmented, auto FunctionReverse>
 struct Rule;
 template <auto Function>
 struct Constant;
+template <auto Function, auto FunctionPushforward>
+struct Pushforward;
 }  // namespace cotangent
 
 #define COTANGENT_JOIN_WORDS(first, second) first##second
@@ -26,3 +29,4 @@ struct Constant;
 #define COTANGENT_PULLBACK(...) COTANGENT_STATE(Pullback<__VA_ARGS__>)
 #define COTANGENT_RULE(...) COTANGENT_STATE(Rule<__VA_ARGS__>)
 #define COTANGENT_CONSTANT(...) COTANGENT_STATE(Constant<__VA_ARGS__>)
+#define COTANGENT_PUSHFORWARD(...) COTANGENT_STATE(Pushforward<__VA_ARGS__>)

@@ -164,10 +164,10 @@ fn flow(module: &Module, objects: &Objects<'_>, stmt: &StmtKind) -> Option<Flow>
             let mut to = BTreeSet::new();
             match module.rule(*function).map(|rule| rule.kind) {
                 Some(RuleKind::Constant) => return None,
+                Some(RuleKind::Pushforward(_)) | None => {}
                 Some(RuleKind::Pullback(_) | RuleKind::Split { .. }) => {
                     to.extend(call_writes(objects, *function, args))
                 }
-                None => {}
             }
             if let Some(into) = into.as_ref().filter(|into| carries_floats(module, &into.ty)) {
                 to.extend(objects.of_place(into));

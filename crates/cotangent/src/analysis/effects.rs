@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use super::objects::{Base, Object, Objects, objects};
 use crate::ir::walk::{self, Node};
 use crate::ir::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Storage, Type,
-    Unread,
+    Expr, ExprKind, Function, FunctionId, GlobalId, GlobalStorage, LocalId, Module, OpaqueArg, Place, PlaceKind, Stmt,
+    StmtKind, Storage, Type, Unread,
 };
 use crate::rules::{Partial, RuntimeClass, derivative, runtime_class};
 
@@ -55,8 +55,26 @@ pub fn stmt_writes(objects: &Objects<'_>, stmt: &Stmt) -> BTreeSet<Object> {
         | StmtKind::Pop { .. }
         | StmtKind::Opaque { code: Unread::Call(_), .. } => {}
         StmtKind::Opaque { code: Unread::Passed, .. } => found.extend(objects.handed_over()),
+        StmtKind::Opaque { code: Unread::Body { .. }, args, .. } => found.extend(changed_by_body(objects, args)),
     }
     found
+}
+
+/// What a body that is not read may change: what its parameters lead to, but for what a pointer to `const` does, and
+/// variables that it mentions.
+fn changed_by_body(objects: &Objects<'_>, args: &[OpaqueArg]) -> BTreeSet<Object> {
+    let is_const =
+        |ty: &Type| matches!(ty, Type::Pointer(pointer) if pointer.is_const && !pointer.pointee.is_pointer());
+    let given = args.iter().filter_map(OpaqueArg::value).filter(|value| !is_const(&value.ty));
+    let values: Vec<Expr> = given.collect();
+    let is_changeable = |object: &Object| match object.base {
+        Base::Global(global) => match objects.module().globals[global].storage {
+            GlobalStorage::Constant | GlobalStorage::Constexpr => !object.path.is_empty(),
+            GlobalStorage::Device | GlobalStorage::Managed | GlobalStorage::Host => true,
+        },
+        Base::Local(_) | Base::Unknown => true,
+    };
+    values.iter().flat_map(|value| objects.reachable(value)).filter(is_changeable).collect()
 }
 
 /// What a call of the runtime changes: the memory that a copy or a fill goes to, and every variable whose address it
@@ -241,6 +259,9 @@ pub fn reads_through(module: &Module, id: FunctionId) -> BTreeSet<usize> {
                 args.iter().for_each(|arg| note(inside.reachable(arg)));
             }
             Node::Stmt(Stmt { kind: StmtKind::Atomic { place, .. }, .. }) => note(inside.of_place(place)),
+            Node::Stmt(Stmt { kind: StmtKind::Opaque { code: Unread::Body { .. }, args, .. }, .. }) => {
+                args.iter().filter_map(OpaqueArg::value).for_each(|value| note(inside.reachable(&value)));
+            }
             Node::Expr(_) | Node::Stmt(_) | Node::Place(_) => {}
         }
         ControlFlow::<()>::Continue(())
@@ -329,6 +350,24 @@ mod tests {
         let locals: Vec<_> =
             written.iter().filter_map(Object::as_local).map(|local| kernel.local_name(local)).collect();
         assert_eq!((locals, written.len()), (vec!["c"], 2));
+    }
+
+    #[test]
+    fn a_body_that_is_not_read_changes_what_is_not_const_and_what_it_mentions() {
+        let module = text::parse(
+            "device total: float;
+             constant table: float[4];
+             device f(p: float*, q: const float*, v: float) -> float {
+               unread \"::f\"(\"{}\", p, q, v, changed total, &table);
+             }
+             rule f: constant;",
+        )
+        .expect("the text is well-formed");
+        let f = module.function("f").expect("a function");
+        let found = effects(&module, f);
+        assert_eq!(found.params, BTreeSet::from([0]));
+        assert_eq!(found.others.len(), 1, "the variable of the device");
+        assert_eq!(reads_through(&module, f), BTreeSet::from([0, 1]));
     }
 
     #[test]

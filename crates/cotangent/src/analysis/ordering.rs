@@ -4,7 +4,9 @@
 use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, Part};
-use crate::ir::{BarrierKind, Builtin, ExprKind, Function, FunctionId, Module, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{
+    BarrierKind, Builtin, ExprKind, Function, FunctionId, Module, PlaceKind, Stmt, StmtKind, Type, Unread,
+};
 
 /// How the threads of a launch may wait for each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -106,6 +108,7 @@ fn may_meet_at(module: &Module, stmt: &Stmt, is_meant: fn(BarrierKind) -> bool) 
             for callee in called(module, *function).into_iter().chain([*function]) {
                 walk::each_stmt(&module.functions[callee].body, &mut |stmt| {
                     is_found |= matches!(stmt.kind, StmtKind::Barrier { kind, .. } if is_meant(kind));
+                    is_found |= matches!(stmt.kind, StmtKind::Opaque { code: Unread::Body { meets: true, .. }, .. });
                 });
             }
             is_found
@@ -183,7 +186,9 @@ fn stmt_ordering(stmt: &Stmt) -> Ordering {
             | BarrierKind::Warp => Ordering::Barriers,
             BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => Ordering::Hidden,
         },
-        StmtKind::Atomic { into: Some(_), .. } => Ordering::Hidden,
+        StmtKind::Atomic { into: Some(_), .. } | StmtKind::Opaque { code: Unread::Body { meets: true, .. }, .. } => {
+            Ordering::Hidden
+        }
         StmtKind::Declare { .. }
         | StmtKind::Assign { .. }
         | StmtKind::Accumulate { .. }

@@ -40,6 +40,8 @@ pub(super) fn effect<'a>(scope: &Scope<'_>, stmt: &'a StmtKind) -> Option<Effect
         }
         StmtKind::Opaque { code: Unread::Call(callee), args, into } => (opaque(scope, callee, args), into),
         StmtKind::Opaque { code: Unread::Passed, args, into } => (passed(scope, args), into),
+        // It is printed with the function.
+        StmtKind::Opaque { code: Unread::Body { .. }, .. } => return None,
         StmtKind::Declare { .. }
         | StmtKind::Assign { .. }
         | StmtKind::Accumulate { .. }

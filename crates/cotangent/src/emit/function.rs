@@ -1,17 +1,20 @@
 //! Functions: signatures, prototypes, bodies, and on the CPU the launchers of kernels.
 
 use super::dialect::{Coordinates, LaunchStyle};
-use super::layout::{Lines, comma_separated};
+use super::layout::{Lines, comma_separated, unmarked};
 use super::names::split;
 use super::scope::{Program, Scope};
 use super::stmt::block;
 use super::types::{declaration, type_name};
-use crate::ir::{Function, FunctionId, Space};
+use crate::ir::{Function, FunctionId, Space, UnreadBody};
 
 /// The definition of a function; for a kernel on the CPU its launcher too.
 pub(super) fn definition(program: &Program<'_>, lines: &mut Lines, id: FunctionId) {
     let function = &program.module.functions[id];
     let scope = Scope::of_function(program, function);
+    if let Some(unread) = function.unread_body() {
+        return unread_definition(&scope, lines, id, unread);
+    }
     lines.line(&format!("{} {{", signature(&scope, id)));
     lines.indent();
     block(&scope, lines, &function.body);
@@ -25,6 +28,26 @@ pub(super) fn definition(program: &Program<'_>, lines: &mut Lines, id: FunctionI
         lines.dedent();
         lines.line("}");
     }
+}
+
+/// The definition of a function whose body is not read: its own text, or on the CPU a call of what the program has.
+fn unread_definition(scope: &Scope<'_>, lines: &mut Lines, id: FunctionId, unread: UnreadBody<'_>) {
+    let function = &scope.program.module.functions[id];
+    let calls = scope.program.spellings.coordinates != Coordinates::Variables;
+    if !calls && !unread.text.is_empty() {
+        lines.lines(&format!("{} {}\n", unmarked(&signature(scope, id)), unread.text));
+        return;
+    }
+    if !calls {
+        lines.line(&format!("{};", signature(scope, id)));
+        return;
+    }
+    let names: Vec<String> = function.params.iter().map(|param| scope.local(*param).name.to_string()).collect();
+    lines.line(&format!("{} {{", signature(scope, id)));
+    lines.indent();
+    lines.line(&format!("return {}({});", unread.spelling, comma_separated(&names)));
+    lines.dedent();
+    lines.line("}");
 }
 
 /// The declaration of a function that is used before its definition.

@@ -138,7 +138,7 @@ fn is_mark(character: char) -> bool {
     (FIRST_MARK..' '.into()).contains(&character.into())
 }
 
-fn unmarked(code: &str) -> String {
+pub(super) fn unmarked(code: &str) -> String {
     code.chars().filter(|character| !is_mark(*character)).collect()
 }
 

@@ -134,7 +134,8 @@ fn is_coordinate(expr: &Expr) -> bool {
 
 fn waits(stmt: &Stmt) -> bool {
     match &stmt.kind {
-        StmtKind::Collective { .. } => true,
+        // What is not read may wait, and may ask for its thread, of which only those that can wait are told.
+        StmtKind::Collective { .. } | StmtKind::Opaque { code: Unread::Body { .. }, .. } => true,
         StmtKind::Barrier { kind, .. } => match kind {
             BarrierKind::Block
             | BarrierKind::BlockCount

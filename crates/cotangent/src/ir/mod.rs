@@ -41,7 +41,7 @@ pub use expr::{Axis, BinaryOp, Builtin, Expr, ExprKind, Place, PlaceKind, Real, 
 pub use flow::can_reach_end;
 pub use module::{
     Field, Function, FunctionId, Global, GlobalId, GlobalStorage, LaunchBounds, Local, LocalId, Module, Record, Rule,
-    RuleKind, Space, Storage,
+    RuleKind, Space, Storage, UnreadBody,
 };
 pub use provided::{Provided, ProvidedRecord};
 pub use stmt::{

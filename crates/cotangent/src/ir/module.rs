@@ -2,7 +2,7 @@
 
 use super::Name;
 use super::expr::{Expr, ExprKind, Real};
-use super::stmt::Block;
+use super::stmt::{Block, OpaqueArg, Stmt, StmtKind, Unread};
 use super::types::{RecordId, Type};
 use crate::id_type;
 use crate::index::IdVec;
@@ -32,7 +32,7 @@ pub struct Module {
     pub globals: IdVec<GlobalId, Global>,
     /// Functions; callees first.
     pub functions: IdVec<FunctionId, Function>,
-    /// What the program says about calls of its functions, at most one rule a function.
+    /// What the program says about calls of its functions, at most one rule a function, and one pushforward.
     pub rules: Vec<Rule>,
     /// What code that is passed through needs before it: headers in angle brackets, declarations of functions of other files.
     /// It is no part of the program's meaning, and of its text form neither.
@@ -64,13 +64,15 @@ pub enum RuleKind {
     },
     /// It is a constant.
     Constant,
+    /// The user wrote its pushforward. This says nothing about reverse mode, and stands beside one of the others.
+    Pushforward(FunctionId),
 }
 
 impl RuleKind {
     /// The functions that the rule names beside the one that it is about.
     pub fn functions(self) -> Vec<FunctionId> {
         match self {
-            RuleKind::Pullback(pullback) => vec![pullback],
+            RuleKind::Pullback(named) | RuleKind::Pushforward(named) => vec![named],
             RuleKind::Split { augmented, reverse } => vec![augmented, reverse],
             RuleKind::Constant => Vec::new(),
         }
@@ -82,6 +84,7 @@ impl RuleKind {
             RuleKind::Pullback(pullback) => RuleKind::Pullback(f(pullback)),
             RuleKind::Split { augmented, reverse } => RuleKind::Split { augmented: f(augmented), reverse: f(reverse) },
             RuleKind::Constant => RuleKind::Constant,
+            RuleKind::Pushforward(pushforward) => RuleKind::Pushforward(f(pushforward)),
         }
     }
 }
@@ -175,6 +178,17 @@ pub struct Function {
     pub span: Span,
 }
 
+/// The body of a function that is not read ([`Unread::Body`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnreadBody<'f> {
+    /// How the program calls the function.
+    pub spelling: &'f str,
+    /// Whether threads may wait for each other in it.
+    pub meets: bool,
+    /// The text with braces; empty if only a declaration can be printed.
+    pub text: &'f str,
+}
+
 /// `__launch_bounds__`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchBounds {
@@ -227,12 +241,36 @@ impl Function {
     pub fn local_name(&self, local: LocalId) -> &str {
         &self.locals[local].name
     }
+
+    /// The body that is not read, if that is all there is.
+    pub fn unread_body(&self) -> Option<UnreadBody<'_>> {
+        let [Stmt { kind: StmtKind::Opaque { code: Unread::Body { spelling, meets }, args, .. }, .. }] =
+            self.body.as_slice()
+        else {
+            return None;
+        };
+        let text = match args.first() {
+            Some(OpaqueArg::Text(text)) => text,
+            Some(OpaqueArg::Value(_) | OpaqueArg::Variable(_)) | None => "",
+        };
+        Some(UnreadBody { spelling, meets: *meets, text })
+    }
 }
 
 impl Module {
-    /// What the program says about calls of a function.
+    /// What the program says about calls of a function in reverse mode.
     pub fn rule(&self, function: FunctionId) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.function == function)
+        let mut about = self.rules.iter().filter(|rule| rule.function == function);
+        about.find(|rule| !matches!(rule.kind, RuleKind::Pushforward(_)))
+    }
+
+    /// The pushforward that the user wrote for a function.
+    pub fn pushforward(&self, function: FunctionId) -> Option<FunctionId> {
+        let mut about = self.rules.iter().filter(|rule| rule.function == function);
+        about.find_map(|rule| match rule.kind {
+            RuleKind::Pushforward(pushforward) => Some(pushforward),
+            RuleKind::Pullback(_) | RuleKind::Split { .. } | RuleKind::Constant => None,
+        })
     }
 
     /// The function of that name.

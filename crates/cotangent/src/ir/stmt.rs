@@ -161,13 +161,14 @@ pub enum StmtKind {
     /// # Adjoint
     /// None.
     Pop { record: LocalId, into: Place },
-    /// Runs what is not read: a function that changes no memory of the program (`printf`, `__trap`, `clock`), or a piece of the
-    /// program's own host code, which may change what it is handed.
+    /// Runs what is not read: a function that changes no memory of the program (`printf`, `__trap`, `clock`), a piece of the
+    /// program's own host code, which may change what it is handed, or the body of a function with a rule.
     ///
     /// # Valid when
-    /// The table in `rules` has the function's name.
+    /// The table in `rules` has the function's name. A body is the only statement of a function of the device.
     /// # Adjoint
-    /// None; it is repeated only in the forward sweep. Active memory must not be handed to what is passed through.
+    /// None; it is repeated only in the forward sweep. Active memory must not be handed to what is passed through. The adjoint
+    /// of a body is what the rule says.
     Opaque { code: Unread, args: Vec<OpaqueArg>, into: Option<Place> },
 }
 
@@ -354,6 +355,11 @@ pub enum Unread {
     /// Text of the program, in pieces, with the variables between them: an expression if its value goes somewhere, else a
     /// statement.
     Passed,
+    /// The whole body of a function of the device that has a rule. The first argument is its text, with braces; empty if only a
+    /// declaration can be printed. The others are its parameters, and the variables outside functions that it mentions. It
+    /// may read all that they lead to, change what they lead to unless that is `const`, and nothing else. `spelling` is how the
+    /// program calls the function (`::geo::area<float>`), `meets` whether threads may wait for each other in it.
+    Body { spelling: Name, meets: bool },
 }
 
 /// An argument of an opaque call, or a piece of code that is passed through.

@@ -172,6 +172,12 @@ impl<'a> Body<'_, 'a> {
         if let Some(own) = self.own_runtime(id, name) {
             return Ok(Callee::Runtime(own));
         }
+        if object.is_none()
+            && let Some(stated) = self.context.with_rule(self.pass, id)
+            && let Some(declared) = self.context.declarations(self.pass).get(stated)
+        {
+            return Ok(Callee::Function { definition: declared.node, object });
+        }
         let known = self.known_function(node, head, name, args);
         if known.is_none()
             && let Some(Unsupported { what, instead }) = self.unsupported(node, id, name)

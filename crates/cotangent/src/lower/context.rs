@@ -63,6 +63,10 @@ pub(super) struct Context<'a> {
     pub(super) destructors: HashSet<RecordId>,
     /// How many types are being looked up inside one another.
     pub(super) type_depth: usize,
+    /// Functions that rules are about, and those that they name: the device's, which need not be read.
+    pub(super) ruled: HashSet<NodeId>,
+    /// The functions of the device that were asked for, which must be.
+    pub(super) asked: HashSet<NodeId>,
     /// Names outside functions that are taken.
     pub(super) taken: HashSet<Name>,
     diagnostics: Vec<Diagnostic>,
@@ -95,6 +99,8 @@ impl<'a> Context<'a> {
             open_globals: HashSet::new(),
             destructors: HashSet::new(),
             type_depth: 0,
+            ruled: HashSet::new(),
+            asked: HashSet::new(),
             taken: HashSet::new(),
             diagnostics: Vec::new(),
         }
@@ -115,6 +121,11 @@ impl<'a> Context<'a> {
         {
             self.diagnostics.push(*diagnostic);
         }
+    }
+
+    /// Takes back the problems that were reported last: they do not matter after all.
+    pub(super) fn forget_problems(&mut self, kept: usize) {
+        self.diagnostics.truncate(kept);
     }
 
     /// How many problems were reported so far.

@@ -20,7 +20,8 @@ const MAX_CALL_DEPTH: usize = 200;
 impl<'a> Context<'a> {
     /// The module's function for a declaration, lowered on first use.
     pub(super) fn function(&mut self, pass: Pass, id: NodeId, call: Span) -> Lowered<FunctionId> {
-        let Some(definition) = self.declarations(pass).definition(id) else {
+        let definition = self.declarations(pass).definition(id).or_else(|| self.with_rule(pass, id));
+        let Some(definition) = definition else {
             let name = self.declarations(pass).get(id).map_or("?", |declared| declared.node.name()).to_owned();
             return problem_with_help(
                 diagnostic::NO_BODY,
@@ -50,8 +51,14 @@ impl<'a> Context<'a> {
         if running > MAX_CALL_DEPTH {
             return problem(diagnostic::TOO_DEEP, call, "calls nest too deeply", "at this call");
         }
+        let before = self.may_stay_unread(pass, definition);
         self.functions.insert((pass, definition), Progress::Running);
-        let result = self.lower_function(pass, definition).map_err(|problem| {
+        let lowered = self.lower_function(pass, definition);
+        let lowered = match (lowered, before) {
+            (Err(problem), Some(before)) => self.unread_function(definition, before, problem),
+            (lowered, _) => lowered,
+        };
+        let result = lowered.map_err(|problem| {
             self.report(problem);
             Problem::Reported
         });
@@ -96,7 +103,7 @@ impl<'a> Context<'a> {
     }
 
     /// The name in the output: with namespaces, the class of a member, and an instantiation's arguments.
-    fn function_name(&mut self, pass: Pass, declared: Declared<'a>) -> Lowered<Name> {
+    pub(super) fn function_name(&mut self, pass: Pass, declared: Declared<'a>) -> Lowered<Name> {
         let node = declared.node;
         let namespaces = self.declarations(pass).scope(declared).namespaces.clone();
         let mut base = match node.kind {
@@ -127,7 +134,7 @@ impl<'a> Context<'a> {
 
 impl<'a> Body<'_, 'a> {
     /// Makes the parameters; a member's first is `self`.
-    fn parameters(&mut self, declared: Declared<'a>, captures: Option<&[Capture]>) -> Lowered<Vec<LocalId>> {
+    pub(super) fn parameters(&mut self, declared: Declared<'a>, captures: Option<&[Capture]>) -> Lowered<Vec<LocalId>> {
         let node = declared.node;
         let mut params = Vec::new();
         let is_member = node.kind != Kind::FunctionDecl && node.data.storage_class.as_deref() != Some("static");
@@ -160,7 +167,7 @@ impl<'a> Body<'_, 'a> {
         Ok(params)
     }
 
-    fn result_type(&mut self, node: &Node) -> Lowered<Type> {
+    pub(super) fn result_type(&mut self, node: &Node) -> Lowered<Type> {
         if node.kind == Kind::CXXConstructorDecl {
             return Ok(Type::Void);
         }

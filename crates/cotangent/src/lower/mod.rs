@@ -42,6 +42,7 @@ mod rules;
 mod stmt;
 mod stream;
 mod types;
+mod unread;
 mod vector;
 
 use crate::diagnostic::Diagnostic;
@@ -77,7 +78,9 @@ pub fn lower_with_names(passes: Passes<'_>, requests: &[&str]) -> Result<(Module
 /// # Errors
 /// The diagnostics, if there is any.
 pub fn lower_with_rules(passes: Passes<'_>, requests: &[&str]) -> Result<(Module, Vec<Name>), Vec<Diagnostic>> {
-    finish(context::Context::new(passes), requests, rules::lower_rules)
+    let mut context = context::Context::new(passes);
+    context.note_rules();
+    finish(context, requests, rules::lower_rules)
 }
 
 /// As [`lower_with_rules`], with what of the module the program has itself.
@@ -86,7 +89,9 @@ pub fn lower_with_rules(passes: Passes<'_>, requests: &[&str]) -> Result<(Module
 /// The diagnostics, if there is any.
 pub fn lower_beside(passes: Passes<'_>, requests: &[&str]) -> Result<(Module, Vec<Name>, Provided), Vec<Diagnostic>> {
     let mut found = Provided::default();
-    let (module, names) = finish(context::Context::new(passes), requests, |context| {
+    let mut context = context::Context::new(passes);
+    context.note_rules();
+    let (module, names) = finish(context, requests, |context| {
         rules::lower_rules(context);
         found = provided::provided(context);
     })?;

@@ -38,7 +38,7 @@ fn names_used(block: &Block, module: &Module) -> HashSet<Name> {
                 StmtKind::Opaque { code: Unread::Call(callee), .. } | StmtKind::Runtime { call: callee, .. } => {
                     Some(callee)
                 }
-                StmtKind::Opaque { code: Unread::Passed, .. }
+                StmtKind::Opaque { code: Unread::Passed | Unread::Body { .. }, .. }
                 | StmtKind::Declare { .. }
                 | StmtKind::Assign { .. }
                 | StmtKind::Accumulate { .. }

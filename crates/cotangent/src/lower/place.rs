@@ -226,7 +226,7 @@ impl<'a> Body<'_, 'a> {
         Ok(self.local_place(local))
     }
 
-    fn global(&mut self, id: NodeId, node: &Node) -> Lowered<GlobalId> {
+    pub(super) fn global(&mut self, id: NodeId, node: &Node) -> Lowered<GlobalId> {
         if let Some(known) = self.context.globals.get(&(self.pass, id)) {
             return Ok(*known);
         }

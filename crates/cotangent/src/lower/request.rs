@@ -23,6 +23,7 @@ pub(super) fn lower_request(context: &mut Context<'_>, request: &str) -> Option<
     let found = find(context, request).map_err(|diagnostic| Problem::New(Box::new(diagnostic)));
     match found.and_then(|(pass, id, span)| {
         refuse_vectors(context, pass, id)?;
+        context.asked.insert(id);
         context.function(pass, id, span)
     }) {
         Ok(function) => Some(context.module.functions[function].name.clone()),

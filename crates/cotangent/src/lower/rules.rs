@@ -21,9 +21,15 @@ pub(super) fn lower_rules(context: &mut Context<'_>) {
             continue;
         }
         let Some(function) = lowered(context, &registration) else { continue };
-        if context.module.rule(function).is_some() {
+        let is_pushforward = registration.word == "Pushforward";
+        let is_second = match is_pushforward {
+            true => context.module.pushforward(function).is_some(),
+            false => context.module.rule(function).is_some(),
+        };
+        if is_second {
             let name = &context.module.functions[function].name;
-            let message = format!("`{name}` has a rule already");
+            let what = if is_pushforward { "pushforward" } else { "rule" };
+            let message = format!("`{name}` has a {what} already");
             let found = Diagnostic::new(diagnostic::RULE_CONFLICT, span, message, "this is its second");
             context.report(Problem::New(Box::new(found.help("leave one of them"))));
             continue;
@@ -39,6 +45,7 @@ pub(super) fn lower_rules(context: &mut Context<'_>) {
             ("Pullback", [pullback]) => RuleKind::Pullback(*pullback),
             ("Rule", [augmented, reverse]) => RuleKind::Split { augmented: *augmented, reverse: *reverse },
             ("Constant", []) => RuleKind::Constant,
+            ("Pushforward", [pushforward]) => RuleKind::Pushforward(*pushforward),
             _ => continue,
         };
         context.module.rules.push(Rule { function, kind, span });
@@ -52,7 +59,7 @@ fn names_functions(context: &Context<'_>, registration: &Registration<'_>) -> bo
         declared.is_some_and(|found| matches!(found.node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl))
     };
     let wanted = match registration.word {
-        "Pullback" => 2,
+        "Pullback" | "Pushforward" => 2,
         "Rule" => 3,
         _ => 1,
     };
@@ -61,7 +68,8 @@ fn names_functions(context: &Context<'_>, registration: &Registration<'_>) -> bo
 
 /// The function that a rule is about, if it was lowered.
 fn lowered(context: &Context<'_>, registration: &Registration<'_>) -> Option<FunctionId> {
-    let definition = context.device.definition(*registration.functions.first()?)?;
+    let first = *registration.functions.first()?;
+    let definition = context.device.definition(first).or_else(|| context.with_rule(Pass::Device, first))?;
     match context.functions.get(&(Pass::Device, definition)) {
         Some(Progress::Done(function)) => Some(*function),
         Some(Progress::Running | Progress::Failed) | None => None,

@@ -47,6 +47,10 @@ fn check(module: &Module, rule: &Rule) -> Option<Diagnostic> {
     let function = &module.functions[rule.function];
     match rule.kind {
         RuleKind::Constant => None,
+        RuleKind::Pushforward(pushforward) => {
+            let found = &module.functions[pushforward];
+            mismatch(module, rule, found, &function.result, &[tangents(module, rule.function)], "")
+        }
         RuleKind::Pullback(pullback) => {
             let found = &module.functions[pullback];
             let expected = derivative(module, rule.function, None);
@@ -106,6 +110,34 @@ fn derivative(module: &Module, id: FunctionId, record: Option<Type>) -> Expected
         add(&shadow_name(&local.name), adjoint_type(&local.ty));
     }
     expected
+}
+
+/// The parameters of a pushforward: those of the function, their tangents, where the tangent of the result goes.
+fn tangents(module: &Module, id: FunctionId) -> Expected {
+    let function = &module.functions[id];
+    let mut expected = primal(function);
+    for param in differentiable_parameters(module, id) {
+        let local = &function.locals[param];
+        expected.names.push(shadow_name(&local.name).to_string());
+        expected.types.push(tangent_type(&local.ty));
+    }
+    if has_seed(module, function) {
+        expected.names.push("_d_result".to_owned());
+        expected.types.push(Type::pointer(function.result.clone()));
+    }
+    expected
+}
+
+/// How the pushforward of a function is declared that the user writes.
+pub(super) fn pushforward_signature(module: &Module, id: FunctionId) -> String {
+    let function = &module.functions[id];
+    let name = format!("{}_pushforward", function.name);
+    spelling(module, &text::print_type(module, &function.result), &name, &tangents(module, id))
+}
+
+/// The type of a parameter's tangent: a value's is a value.
+pub(super) fn tangent_type(ty: &Type) -> Type {
+    if ty.is_pointer() { adjoint_type(ty) } else { ty.clone() }
 }
 
 /// Whether an augmented function's result is a struct that holds the function's.

@@ -12,8 +12,9 @@ use proptest::prelude::{Strategy, any};
 use self::body::Body;
 use crate::index::{Id, IdVec};
 use crate::ir::{
-    Field, FloatKind, Function, FunctionId, Global, GlobalStorage, IntKind, LaunchBounds, Local, LocalId, Module,
-    PointerType, Record, RecordId, Rule, RuleKind, Space, Storage, Type, walk,
+    Expr, Field, FloatKind, Function, FunctionId, Global, GlobalStorage, IntKind, LaunchBounds, Local, LocalId, Module,
+    OpaqueArg, Place, PointerType, Record, RecordId, Rule, RuleKind, Space, Stmt, StmtKind, Storage, Type, Unread,
+    walk,
 };
 use crate::source::Span;
 
@@ -48,7 +49,8 @@ fn rules(choices: &mut Choices<'_>, module: &mut Module) {
         module.functions.entries().filter(|(_, found)| found.space == Space::Device).map(|(id, _)| id).collect();
     for function in &device {
         let others: Vec<FunctionId> = device.iter().copied().filter(|other| other != function).collect();
-        let kind = match choices.below(5) {
+        let kind = match choices.below(6) {
+            5 if !others.is_empty() => RuleKind::Pushforward(choices.pick(&others)),
             4 if !others.is_empty() => RuleKind::Pullback(choices.pick(&others)),
             3 if !others.is_empty() => {
                 RuleKind::Split { augmented: choices.pick(&others), reverse: choices.pick(&others) }
@@ -183,6 +185,9 @@ fn function(choices: &mut Choices<'_>, module: &Module, index: usize) -> Functio
         let min_blocks = choices.chance().then(|| choices.number());
         function.launch_bounds = Some(LaunchBounds { max_threads: 1 + choices.below(1024) as u32, min_blocks });
     }
+    if space == Space::Device && choices.below(6) == 0 {
+        function.body = vec![unread_body(choices, &function)];
+    }
     function.is_extern_c = choices.below(4) == 0;
     for _ in 0..choices.below(3) {
         let (name, ty) = (choices.local_name().into(), choices.object_type(module, 1));
@@ -192,6 +197,15 @@ fn function(choices: &mut Choices<'_>, module: &Module, index: usize) -> Functio
         reverse_locals(&mut function);
     }
     function
+}
+
+/// A body that is not read.
+fn unread_body(choices: &mut Choices<'_>, function: &Function) -> Stmt {
+    let load = |param: &LocalId| Expr::load(Place::local(*param, function.locals[*param].ty.clone()));
+    let params = function.params.iter().map(|param| OpaqueArg::Value(load(param)));
+    let args = [OpaqueArg::Text("{ return; }".into())].into_iter().chain(params).collect();
+    let code = Unread::Body { spelling: format!("::{}", function.name).into(), meets: choices.chance() };
+    Stmt::new(StmtKind::Opaque { code, args, into: None })
 }
 
 /// Numbers the locals that are no parameters the other way round.

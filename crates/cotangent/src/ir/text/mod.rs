@@ -22,7 +22,7 @@
 //!         | (device|constant|managed|constexpr|host) NAME: type (align INT)? (= expr)? ;
 //!         | (kernel|device|host) NAME(local,*) (-> type)? (bounds INT (, INT)?)? extern?
 //!           { (unused local;)* stmt* }
-//!         | rule NAME: (pullback NAME | split NAME, NAME | constant) ;
+//!         | rule NAME: (pullback NAME | split NAME, NAME | constant | pushforward NAME) ;
 //! local   = (shared|dynamic)? NAME (#INT)? : type (align INT)?
 //! type    = quals base (*|& restrict? | [INT] | quals)*        quals = const? volatile?
 //! base    = void | bool | float | unsigned int | … | NAME of a record | opaque NAME
@@ -35,7 +35,7 @@
 //!         | launch NAME<<<[expr, expr, expr], [expr, expr, expr] (, shared: expr)? (, stream: expr)?>>>(expr,*) ;
 //!         | push expr to NAME ;              | pop place from NAME ;
 //!         | (place =)? call NAME(expr,*) ;   | (place =)? runtime NAME(expr,*) ;
-//!         | (place =)? (opaque NAME | passed)((expr|STRING|changed place),*) ;
+//!         | (place =)? (opaque NAME | passed | unread meeting? STRING)((expr|STRING|changed place),*) ;
 //!         | (place =)? barrier KIND ((expr))? ;
 //!         | (place =)? atomic (block|system|anywhere)? OP(place, (compare,)? value) ;
 //!         | (place =)? collective OP ([mask])? (expr,*) ;

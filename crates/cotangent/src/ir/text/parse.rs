@@ -158,6 +158,8 @@ impl<'t> Parser<'t> {
             let augmented = self.function_name()?;
             self.symbol(",")?;
             RuleKind::Split { augmented, reverse: self.function_name()? }
+        } else if self.accept_word("pushforward")? {
+            RuleKind::Pushforward(self.function_name()?)
         } else {
             self.keyword("constant")?;
             RuleKind::Constant

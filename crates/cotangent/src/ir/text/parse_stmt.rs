@@ -5,11 +5,11 @@ use super::lex::TokenKind;
 use super::parse::Parser;
 use super::words::{ATOMICS, BARRIERS, BINARY_OPS, COLLECTIVES, SCOPES, unescape, value};
 use crate::ir::{
-    BinaryOp, Block, Case, Expr, For, Launch, LocalId, LoopTest, OpaqueArg, Place, Scope, Stmt, StmtKind, Unread,
+    BinaryOp, Block, Case, Expr, For, Launch, LocalId, LoopTest, Name, OpaqueArg, Place, Scope, Stmt, StmtKind, Unread,
 };
 
 /// What may stand alone or after `place =`.
-const OPERATIONS: &[&str] = &["call", "runtime", "opaque", "passed", "barrier", "collective", "atomic"];
+const OPERATIONS: &[&str] = &["call", "runtime", "opaque", "passed", "unread", "barrier", "collective", "atomic"];
 
 impl Parser<'_> {
     /// Statements up to the brace that ends them, and the brace.
@@ -124,6 +124,11 @@ impl Parser<'_> {
                 Ok(StmtKind::Opaque { code, args: self.opaque_args()?, into })
             }
             "passed" => Ok(StmtKind::Opaque { code: Unread::Passed, args: self.opaque_args()?, into }),
+            "unread" => {
+                let meets = self.accept_word("meeting")?;
+                let spelling = self.quoted()?.ok_or_else(|| self.expected("how the function is called"))?;
+                Ok(StmtKind::Opaque { code: Unread::Body { spelling, meets }, args: self.opaque_args()?, into })
+            }
             "barrier" => {
                 let kind = self.one_of(BARRIERS, "a kind of barrier")?;
                 Ok(StmtKind::Barrier { kind, argument: self.expr_between("(", ")")?, into })
@@ -283,10 +288,8 @@ impl Parser<'_> {
             if !args.is_empty() {
                 self.symbol(",")?;
             }
-            if self.token.kind == TokenKind::Text {
-                let text = unescape(self.token.text).map_err(|message| self.error(message))?;
-                args.push(OpaqueArg::Text(text.into()));
-                self.advance()?;
+            if let Some(text) = self.quoted()? {
+                args.push(OpaqueArg::Text(text));
             } else if self.accept_word("changed")? {
                 args.push(OpaqueArg::Variable(self.place()?));
             } else {
@@ -294,6 +297,16 @@ impl Parser<'_> {
             }
         }
         Ok(args)
+    }
+
+    /// A text in quotation marks, if there is one.
+    fn quoted(&mut self) -> Result<Option<Name>, ParseError> {
+        if self.token.kind != TokenKind::Text {
+            return Ok(None);
+        }
+        let text = unescape(self.token.text).map_err(|message| self.error(message))?;
+        self.advance()?;
+        Ok(Some(text.into()))
     }
 
     fn local_name(&mut self) -> Result<LocalId, ParseError> {

@@ -55,6 +55,7 @@ impl<'m> Printer<'m> {
             RuleKind::Pullback(_) => ": pullback ",
             RuleKind::Split { .. } => ": split ",
             RuleKind::Constant => ": constant",
+            RuleKind::Pushforward(_) => ": pushforward ",
         });
         for (index, function) in rule.kind.functions().into_iter().enumerate() {
             self.push(if index == 0 { "" } else { ", " });
@@ -278,6 +279,10 @@ impl<'m> Printer<'m> {
                         self.name(callee);
                     }
                     Unread::Passed => self.push("passed"),
+                    Unread::Body { spelling, meets } => {
+                        self.push(if *meets { "unread meeting " } else { "unread " });
+                        push_quoted(&mut self.out, spelling, '"');
+                    }
                 }
                 self.push("(");
                 for (index, arg) in args.iter().enumerate() {

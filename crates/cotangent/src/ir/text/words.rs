@@ -66,6 +66,7 @@ const RESERVED: &[&str] = &[
     "switch",
     "threadIdx",
     "true",
+    "unread",
     "unsigned",
     "unused",
     "void",

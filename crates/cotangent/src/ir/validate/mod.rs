@@ -9,7 +9,7 @@
 //! - types: `void` only as a result and behind a pointer; no pointer to and no array of references; no array of
 //!   length 0 but dynamic shared memory; at most `MAX_TYPE_DEPTH` pointers and arrays;
 //! - a variable's initial value has its type and mentions only variables before it; `constexpr` has one;
-//! - a function has at most one rule; rules are about functions of the device and name other ones.
+//! - a function has at most one rule, and one pushforward; rules are about functions of the device and name other ones.
 //!
 //! Of a function:
 //! - the parameters are the first locals, private, and no arrays; the result is no array; a kernel has none; only
@@ -49,7 +49,7 @@ use std::ops::ControlFlow;
 
 use super::scope::Visible;
 use super::walk::{self, Part};
-use super::{Block, Function, FunctionId, GlobalId, GlobalStorage, LocalId, MAX_DEPTH, Module, Name, Space};
+use super::{Block, Function, FunctionId, GlobalId, GlobalStorage, LocalId, MAX_DEPTH, Module, Name, RuleKind, Space};
 use super::{Stmt, StmtKind, Storage, Type, text};
 use crate::diagnostic::{Diagnostic, INTERNAL};
 use crate::index::Id;
@@ -198,7 +198,8 @@ impl<'m> Checker<'m> {
         for rule in &module.rules {
             let name = module.functions.get(rule.function).map_or_else(|| "a rule".into(), |found| found.name.clone());
             self.begin(&name, rule.span);
-            self.require(seen.insert(rule.function), "it has two rules");
+            let is_pushforward = matches!(rule.kind, RuleKind::Pushforward(_));
+            self.require(seen.insert((rule.function, is_pushforward)), "it has two rules");
             let named = rule.kind.functions();
             self.require(!named.contains(&rule.function), "its rule names itself");
             for id in named.into_iter().chain([rule.function]) {

@@ -67,6 +67,10 @@ impl<'m> Checker<'m> {
                 match code {
                     Unread::Call(callee) => self.mention(callee),
                     Unread::Passed => {}
+                    Unread::Body { .. } => {
+                        let is_alone = self.function.is_some_and(|(_, function)| function.unread_body().is_some());
+                        self.require(is_alone && !self.is_host(), "a body that is not read among statements");
+                    }
                 }
                 for arg in args {
                     match arg {

@@ -16,6 +16,7 @@ mod exprs;
 mod helpers;
 mod host;
 mod overwritten;
+mod stated;
 mod stmts;
 #[cfg(test)]
 mod tests;
@@ -162,7 +163,10 @@ impl<'m> Ctx<'m> {
             .filter(|(_, levels)| levels.iter().any(|level| level.has_tangent()))
             .map(|(param, _)| *param);
         let active: Vec<LocalId> = active.collect();
-        let made = self.version(id, activity, &active);
+        let made = match self.as_stated(id, &activity, &active) {
+            Some(stated) => stated,
+            None => self.version(id, activity, &active),
+        };
         self.versions.insert(key, made);
         made
     }
@@ -198,7 +202,8 @@ impl<'m> Ctx<'m> {
             made.result = Some(Place::deref(crate::ir::Expr::load(Place::local(result, ty))));
             params.push(result);
         }
-        let mut body = made.body(active);
+        let stated = made.stated(id, active);
+        let mut body = stated.unwrap_or_else(|| made.body(active));
         let is_shadow = |local: LocalId| local.0 as usize >= function.locals.len();
         drop_idle_pointers(&mut body, |local| is_shadow(local) && made.locals[local].ty.is_pointer());
         let locals = order::declared_only(&mut params, made.locals, &mut body);
@@ -220,7 +225,9 @@ impl<'m> Ctx<'m> {
     /// `f_pushforward` if all that can be active is, else with the positions of what is.
     fn name(&mut self, id: FunctionId, active: &[LocalId]) -> Name {
         let function = &self.primal.functions[id];
-        let mut name = format!("{}_pushforward", function.name);
+        // The user's own has the usual name.
+        let some = if self.primal.pushforward(id).is_some() { "_some" } else { "" };
+        let mut name = format!("{}{some}_pushforward", function.name);
         let mut active = active.to_vec();
         active.sort_unstable();
         labels(self.primal, function, &active).iter().for_each(|label| name += &format!("_{label}"));

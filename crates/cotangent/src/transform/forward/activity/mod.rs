@@ -18,8 +18,8 @@ use crate::analysis::{carries_floats, grow};
 use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
-    BinaryOp, Called, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, Place,
-    PlaceKind, RuleKind, Stmt, StmtKind, Type, UnaryOp,
+    BinaryOp, Called, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, OpaqueArg,
+    Place, PlaceKind, RuleKind, Stmt, StmtKind, Type, UnaryOp, Unread,
 };
 use crate::rules::runtime_class;
 use crate::source::Span;
@@ -320,6 +320,7 @@ impl Activity {
                     self.flows.push((from, to, span));
                 }
             }
+            StmtKind::Opaque { code: Unread::Body { .. }, args, .. } => self.unread_body(module, function, args, span),
             StmtKind::Declare { init: None, .. }
             | StmtKind::Call { .. }
             | StmtKind::If { .. }
@@ -334,6 +335,27 @@ impl Activity {
             | StmtKind::Push { .. }
             | StmtKind::Pop { .. }
             | StmtKind::Opaque { .. } => {}
+        }
+    }
+
+    /// A body that is not read may compute all that it can change from all that it can read.
+    fn unread_body(&mut self, module: &Module, function: &Function, args: &[OpaqueArg], span: Span) {
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        for value in args.iter().filter_map(OpaqueArg::value) {
+            self.sources(module, &value, &mut from);
+            let depth = pointer_levels(module, &value.ty);
+            if let Some(target) = self.target(&value).filter(|_| depth > 0) {
+                let behind = self.levels(target, depth - 1);
+                from.extend(behind.iter().copied());
+                let is_const = matches!(&value.ty, Type::Pointer(pointer) if pointer.is_const && depth == 1);
+                to.extend(behind.into_iter().filter(|_| !is_const));
+            }
+        }
+        if carries_floats(module, &function.result) {
+            to.push(self.result);
+        }
+        for from in from {
+            self.flows.extend(to.iter().map(|to| (from, *to, span)));
         }
     }
 

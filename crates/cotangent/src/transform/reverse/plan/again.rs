@@ -205,6 +205,7 @@ impl<'a> Slicer<'a> {
             | StmtKind::Atomic { into: None, .. }
             | StmtKind::Collective { into: None, .. }
             | StmtKind::Opaque { code: Unread::Call(_), into: None, .. }
+            | StmtKind::Opaque { code: Unread::Body { .. }, .. }
             | StmtKind::Accumulate { .. }
             | StmtKind::Switch { .. }
             | StmtKind::Break

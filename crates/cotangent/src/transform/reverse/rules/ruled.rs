@@ -168,6 +168,11 @@ impl Rules<'_> {
                 return pair;
             }
             _ if active_into.is_none() && !writes_active_memory => return pair,
+            // It says nothing about reverse mode.
+            RuleKind::Pushforward(_) => {
+                self.contradiction(stmt);
+                return pair;
+            }
             RuleKind::Pullback(pullback) => (pullback, None),
             RuleKind::Split { augmented, reverse } => {
                 if !analysis::call_writes(self.facts.objects, augmented, args).is_subset(&written) {

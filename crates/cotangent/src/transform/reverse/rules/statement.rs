@@ -27,6 +27,7 @@ impl Rules<'_> {
             | StmtKind::If { .. }
             | StmtKind::For(_)
             | StmtKind::While { .. }
+            | StmtKind::Opaque { code: Unread::Body { .. }, .. }
             | StmtKind::Accumulate { .. }
             | StmtKind::Switch { .. }
             | StmtKind::Break
