@@ -88,3 +88,18 @@ fn an_impossible_launch_is_said_by_name() {
     let (text, _) = said(program, &["--fn", "half", "--launch", "1x4096", "--args", "in<float>(8), out<float>(8)"]);
     assert!(text.contains("cudaErrorInvalidConfiguration (invalid configuration argument)"), "{text}");
 }
+
+/// Random numbers of the toolkit's cuRAND.
+const RANDOM: &str = "#include <curand_kernel.h>\n\
+    __global__ void walk(const float* x, float* y, int n, unsigned long long seed) {\n  \
+    int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  curandStatePhilox4_32_10_t state;\n  \
+    curand_init(seed, i, 0, &state);\n  float drift = curand_uniform(&state);\n  \
+    y[i] = drift * x[i] * x[i] + curand_normal(&state) * x[i];\n}\n";
+
+#[test]
+fn random_numbers_of_the_toolkit_are_constants() {
+    let words = ["--fn", "walk", "--nvcc", "--args", "in<float>(64), in<float>(64), 60, 7"];
+    let (text, code) = said(RANDOM, &words);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("64 threads") && text.contains("native precision only"), "{text}");
+}
