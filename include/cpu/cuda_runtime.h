@@ -4,10 +4,12 @@
 
 #include <stdio.h>
 
+#include "cotangent/guards.h"
 #include "host_defines.h"
 #include "builtin_types.h"
 #include "cotangent/cpu.hpp"
 #include "cotangent/math.hpp"
 #include "cotangent/memory.hpp"
 #include "cotangent/runtime_api.hpp"
+#include "library_types.h"
 #include "vector_functions.h"

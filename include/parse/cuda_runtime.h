@@ -5,6 +5,7 @@
 // and math functions, and only then may C++ headers follow.
 #pragma once
 
+#include "cotangent/guards.h"
 #include "host_defines.h"
 #include "cotangent/system.h"
 #include "cotangent/math.h"
@@ -23,4 +24,5 @@
 #include "cotangent/runtime_api.h"
 #include "cotangent/textures.h"
 #include "cotangent/threads.h"
+#include "library_types.h"
 #include "vector_functions.h"

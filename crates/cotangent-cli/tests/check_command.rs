@@ -132,4 +132,18 @@ fn arrays_are_given_by_their_contents() {
     let arguments = "[in<double>(3, -1, 1), range<double>(3, 0.5, 0.25)], [2, 0, 1], in<double>(3), out<double>(3)";
     let (text, code) = said(program, &["--fn", "f", "--wrt", "u,w,y", "--args", arguments]);
     assert_eq!(code, Some(0), "{text}");
+
+/// Random numbers of the toolkit's cuRAND.
+const RANDOM: &str = "#include <curand_kernel.h>\n\
+    __global__ void walk(const float* x, float* y, int n, unsigned long long seed) {\n  \
+    int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n  curandStatePhilox4_32_10_t state;\n  \
+    curand_init(seed, i, 0, &state);\n  float drift = curand_uniform(&state);\n  \
+    y[i] = drift * x[i] * x[i] + curand_normal(&state) * x[i];\n}\n";
+
+#[test]
+fn random_numbers_of_the_toolkit_are_constants() {
+    let words = ["--fn", "walk", "--nvcc", "--args", "in<float>(64), in<float>(64), 60, 7"];
+    let (text, code) = said(RANDOM, &words);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("64 threads") && text.contains("native precision only"), "{text}");
 }

@@ -1,24 +1,25 @@
 //! What Clang cannot know when it rejects a program: that a header or function is CUDA's and not among those that
 //! Cotangent brings, and what to do then.
 
-/// Headers and functions by how their names begin, and whose they are. The first that fits is taken.
-const LIBRARIES: &[(&str, &str)] = &[
-    ("cublas", "cuBLAS"),
-    ("cufft", "cuFFT"),
-    ("cusparse", "cuSPARSE"),
-    ("cusolver", "cuSOLVER"),
-    ("cudnn", "cuDNN"),
-    ("cutensor", "cuTENSOR"),
-    ("curand", "cuRAND"),
-    ("nccl", "NCCL"),
-    ("thrust", "Thrust"),
-    ("cub/", "CUB"),
-    ("cub", "CUB"),
-    ("nvtx3/", "NVTX"),
-    ("nvToolsExt", "NVTX"),
-    ("cuda/std/", "libcu++"),
-    ("cuda", "the CUDA toolkit"),
-    ("cu", "the CUDA driver"),
+/// Headers and functions by how their names begin, whose they are, and the package of Python's that has the headers, if they
+/// can be read beside ours. The first that fits is taken.
+const LIBRARIES: &[(&str, &str, Option<&str>)] = &[
+    ("cublas", "cuBLAS", Some("nvidia-cublas")),
+    ("cufft", "cuFFT", Some("nvidia-cufft")),
+    ("cusparse", "cuSPARSE", Some("nvidia-cusparse")),
+    ("cusolver", "cuSOLVER", Some("nvidia-cusolver")),
+    ("cudnn", "cuDNN", None),
+    ("cutensor", "cuTENSOR", None),
+    ("curand", "cuRAND", Some("nvidia-curand")),
+    ("nccl", "NCCL", None),
+    ("thrust", "Thrust", None),
+    ("cub/", "CUB", None),
+    ("cub", "CUB", None),
+    ("nvtx3/", "NVTX", None),
+    ("nvToolsExt", "NVTX", None),
+    ("cuda/std/", "libcu++", None),
+    ("cuda", "the CUDA toolkit", None),
+    ("cu", "the CUDA driver", None),
 ];
 
 /// How Clang speaks of what it does not find; the name follows, up to `'`.
@@ -36,16 +37,20 @@ pub(crate) fn with_advice(message: String) -> String {
         let name = MISSING.iter().find_map(name_in)?;
         Some((name, owner(name)?))
     });
-    let Some((name, owner)) = found else { return message };
+    let Some((name, (owner, package))) = found else { return message };
+    let install = match package {
+        Some(package) if name.ends_with(".h") => format!("install it beside nvcc, pip install {package}, or "),
+        Some(_) | None => String::new(),
+    };
     format!(
         "{}\nhelp: `{name}` belongs to {owner}, and Cotangent brings only the headers of the CUDA runtime; \
-         name a toolkit of CUDA 12 or older, --cuda-path DIR, or the folder of the header after --: -- -I DIR\n",
+         {install}name a toolkit of CUDA 12 or older, --cuda-path DIR, or the folder of the header after --: -- -I DIR\n",
         message.trim_end()
     )
 }
 
-/// Whose a header or a function is.
-fn owner(name: &str) -> Option<&'static str> {
+/// Whose a header or a function is, and the package that has the headers.
+fn owner(name: &str) -> Option<(&'static str, Option<&'static str>)> {
     let fits = |beginning: &str| {
         let rest = name.strip_prefix(beginning)?;
         // `cube` and `current` are anybody's.
@@ -53,7 +58,8 @@ fn owner(name: &str) -> Option<&'static str> {
             beginning.len() > 4 || rest.is_empty() || !rest.starts_with(|next: char| next.is_ascii_lowercase());
         is_name.then_some(())
     };
-    LIBRARIES.iter().find(|(beginning, _)| fits(beginning).is_some()).map(|(_, owner)| *owner)
+    let found = LIBRARIES.iter().find(|(beginning, ..)| fits(beginning).is_some());
+    found.map(|(_, owner, package)| (*owner, *package))
 }
 
 #[cfg(test)]
@@ -68,6 +74,7 @@ mod tests {
             ("a.cu:2:3: error: use of undeclared identifier 'cuInit'", "`cuInit` belongs to the CUDA driver"),
             ("a.cu:2:3: error: use of undeclared identifier 'cudaGraphLaunch'; did you mean 'x'?", "the CUDA toolkit"),
             ("a.cu:2:3: error: unknown type name 'cublasHandle_t'", "belongs to cuBLAS"),
+            ("a.cu:1:10: fatal error: 'cusparse.h' file not found", "pip install nvidia-cusparse"),
         ] {
             let text = with_advice(message.to_owned());
             assert!(text.starts_with(message.trim_end()) && text.contains(expected), "{text}");

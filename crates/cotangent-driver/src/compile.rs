@@ -15,7 +15,7 @@ use crate::flags::ParseFlags;
 use crate::headers::Headers;
 use crate::parse::as_argument;
 use crate::process::ends_with_us;
-use crate::tools::Tools;
+use crate::tools::{Tools, toolkit_headers};
 
 /// What to compile.
 #[derive(Debug, Clone)]
@@ -146,6 +146,9 @@ fn compiler(tools: &Tools, headers: &Headers, colour: bool) -> Command {
     command.arg(if colour { "-fcolor-diagnostics" } else { "-fno-color-diagnostics" });
     for folder in headers.for_cpu() {
         command.arg("-I").arg(folder);
+    }
+    if let Some(folder) = toolkit_headers(&tools.environment) {
+        command.arg("-idirafter").arg(folder);
     }
     command
 }

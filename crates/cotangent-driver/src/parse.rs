@@ -13,7 +13,7 @@ use crate::flags::{Arch, ParseFlags};
 use crate::headers::Headers;
 use crate::process::ends_with_us;
 use crate::source_text::source_text;
-use crate::tools::{Tools, major, toolkit_version};
+use crate::tools::{Tools, major, toolkit_headers, toolkit_version};
 
 /// Which of CUDA's two programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,6 +229,9 @@ pub(crate) fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec
             add(&["-include", "cuda_runtime.h"]);
             if request.whole_library {
                 add(&["-DCOTANGENT_WHOLE_LIBRARY"]);
+            }
+            if let Some(folder) = toolkit_headers(&tools.environment) {
+                add(&["-idirafter", &folder.display().to_string()]);
             }
         }
     }

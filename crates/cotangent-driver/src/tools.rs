@@ -79,17 +79,27 @@ pub fn find_clang(environment: &Environment) -> Result<Clang, DriverError> {
     }
 }
 
-/// nvcc on `PATH`, in `CUDA_HOME`, in the usual place, or where `cargo xtask setup` puts it.
-pub fn find_nvcc(environment: &Environment) -> Option<Nvcc> {
+/// Where nvcc is: on `PATH`, in `CUDA_HOME`, in the usual place, or where `cargo xtask setup` puts it.
+fn path_of_nvcc(environment: &Environment) -> Option<PathBuf> {
     let toolkits = [&environment.cuda_home, &environment.usual_toolkit];
     let in_toolkits = toolkits.into_iter().flatten().map(|toolkit| toolkit.join("bin/nvcc"));
     let in_cache = environment.cached_compiler().and_then(|venv| nvcc_in_venv(&venv));
-    let path = environment
-        .find_in_path("nvcc")
-        .into_iter()
-        .chain(in_toolkits)
-        .chain(in_cache)
-        .find(|candidate| is_executable(candidate))?;
+    let mut candidates = environment.find_in_path("nvcc").into_iter().chain(in_toolkits).chain(in_cache);
+    candidates.find(|candidate| is_executable(candidate))
+}
+
+/// The folder with the headers of CUDA's libraries that came with nvcc, to search after all others. Only that of CUDA 13,
+/// where Thrust and CUB, which Clang 19 cannot read with our headers, are in a folder of their own.
+pub(crate) fn toolkit_headers(environment: &Environment) -> Option<PathBuf> {
+    let nvcc = path_of_nvcc(environment)?;
+    let nvcc = nvcc.canonicalize().unwrap_or(nvcc);
+    let folder = nvcc.parent()?.parent()?.join("include");
+    folder.join("cccl").is_dir().then_some(folder)
+}
+
+/// nvcc, where it is found first.
+pub fn find_nvcc(environment: &Environment) -> Option<Nvcc> {
+    let path = path_of_nvcc(environment)?;
     let version = nvcc_version(&first_output(Command::new(&path).arg("--version"))?)?;
     let ptxas = path.parent().map(|bin| bin.join("ptxas")).filter(|candidate| is_executable(candidate));
     Some(Nvcc { path, version, ptxas })

@@ -83,10 +83,10 @@ fn launches_parse_for_every_version_of_cuda() {
 }
 
 #[test]
-fn random_numbers_in_kernels_say_what_to_do_instead() {
+fn random_numbers_without_a_toolkit_say_what_to_install() {
     let output = clang(&parse_flags(), "#include <curand_kernel.h>\n", PASSES[0]);
     assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--cuda-path"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("pip install nvidia-curand"));
 }
 
 /// The standard library's overloads must not be what device code calls: the rules know ours.

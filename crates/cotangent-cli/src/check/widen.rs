@@ -64,7 +64,6 @@ const KNOWN: &[&str] = &[
     "cuda.h",
     "cuda_runtime.h",
     "cuda_runtime_api.h",
-    "curand_kernel.h",
     "cwchar",
     "deque",
     "device_launch_parameters.h",

@@ -33,7 +33,9 @@ pub(super) fn definition(program: &Program<'_>, lines: &mut Lines, id: FunctionI
 /// The definition of a function whose body is not read: its own text, or on the CPU a call of what the program has.
 fn unread_definition(scope: &Scope<'_>, lines: &mut Lines, id: FunctionId, unread: UnreadBody<'_>) {
     let function = &scope.program.module.functions[id];
-    let calls = scope.program.spellings.coordinates != Coordinates::Variables;
+    // In the program's own file, what is not printed by its name is called by it.
+    let has_program = scope.program.is_part_of_file && unread.text.is_empty();
+    let calls = has_program || scope.program.spellings.coordinates != Coordinates::Variables;
     if !calls && !unread.text.is_empty() {
         lines.lines(&format!("{} {}\n", unmarked(&signature(scope, id)), unread.text));
         return;
