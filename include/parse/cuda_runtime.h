@@ -16,6 +16,7 @@
 
 #include "builtin_types.h"
 #include "cotangent/atomics.h"
+#include "cotangent/graphs.h"
 #include "cotangent/intrinsics_convert.h"
 #include "cotangent/intrinsics_float.h"
 #include "cotangent/intrinsics_integer.h"

@@ -132,6 +132,7 @@ fn arrays_are_given_by_their_contents() {
     let arguments = "[in<double>(3, -1, 1), range<double>(3, 0.5, 0.25)], [2, 0, 1], in<double>(3), out<double>(3)";
     let (text, code) = said(program, &["--fn", "f", "--wrt", "u,w,y", "--args", arguments]);
     assert_eq!(code, Some(0), "{text}");
+}
 
 /// Random numbers of the toolkit's cuRAND.
 const RANDOM: &str = "#include <curand_kernel.h>\n\

@@ -53,7 +53,8 @@ fn head(tools: &Tools, request: &ParseRequest<'_>) -> Option<String> {
     // Headers that we ship stay in the program, where what it instantiates of them is dumped.
     let folders = Headers::materialise(&tools.environment).ok()?.for_parsing();
     let is_shipped = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
-    let head = leading(request.file, &request.instead.map(str::to_owned).or_else(own)?, is_shipped);
+    let text = request.instead.map(str::to_owned).or_else(own)?;
+    let head = leading(request.file, &text, &named_folders(&request.flags.clang_args, &["-I"]), is_shipped);
     (head.is_large || tools.environment.precompile_all).then_some(head.text)
 }
 
@@ -98,7 +99,9 @@ fn with_precompiled(
     // Nobody wants to wait twice for a large library, and it includes most of the standard one anyway.
     let request = ParseRequest { whole_library: true, ..request.clone() };
     let head = precompiled(tools, &request, head)?;
-    let (program, mut read) = sieved(tools, &ParseRequest { precompiled: Some(&head.path), ..request.clone() })?;
+    let has_accessors = head.read.files.iter().any(|file| file.ends_with("ATen/core/TensorAccessor.h"));
+    let with_head = ParseRequest { precompiled: Some(&head.path), has_accessors, ..request.clone() };
+    let (program, mut read) = sieved(tools, &with_head)?;
     let shipped = shipped_headers(&Headers::materialise(&tools.environment)?, &head.read);
     let request = ParseRequest { instead: Some(&shipped), appended: "", whole_library: false, ..request };
     let (headers, _) = sieved(tools, &request)?;
@@ -173,11 +176,17 @@ fn read_files(tools: &Tools, request: &ParseRequest<'_>, list: &Path) -> Result<
     let rule = fs::read_to_string(list).map_err(DriverError::file("read", list))?;
     let words = arguments(tools, request)?;
     let own = request.file.parent().map(Path::to_path_buf);
-    let flags = ["-I", "-isystem", "-iquote"];
-    let named = flags
-        .iter()
-        .flat_map(|flag| words.iter().enumerate().filter_map(|(at, word)| folder_of(flag, word, words.get(at + 1))));
+    let named = named_folders(&words, &["-I", "-isystem", "-iquote"]);
     Ok(ReadFiles { files: files_of_rule(&rule), folders: own.into_iter().chain(named).collect() })
+}
+
+/// The folders that flags name.
+fn named_folders(words: &[String], flags: &[&str]) -> Vec<PathBuf> {
+    let of = |flag: &&str| {
+        let with_next = words.iter().zip(words.iter().skip(1).map(Some).chain([None]));
+        with_next.filter_map(|(word, next)| folder_of(flag, word, next)).collect::<Vec<_>>()
+    };
+    flags.iter().flat_map(of).collect()
 }
 
 /// The folder that a flag names, in the same word or the next.

@@ -64,11 +64,10 @@ struct __nv_bfloat16;
     __host__ __device__ operator pair##_raw() const;                  \
   };
 
-// Operators, arithmetic, comparisons, elementary functions, warp shuffles,
-// cached loads and atomics of one scalar and its pair.
+// Arithmetic, comparisons, elementary functions, warp shuffles, cached loads and
+// atomics of one scalar and its pair. Operators are apart: a program may ask for
+// none.
 #define COTANGENT_HALF_FUNCTIONS(scalar, pair)                        \
-  COTANGENT_HALF_OPERATORS(scalar)                                    \
-  COTANGENT_HALF_OPERATORS(pair)                                      \
   COTANGENT_HALF_UNARY(scalar, __hneg)                                \
   COTANGENT_HALF_UNARY(scalar, __habs)                                \
   COTANGENT_HALF_BINARY(scalar, __hadd)                               \

@@ -17,6 +17,9 @@ use crate::source::{Sources, Span};
 const LIST: &[u8] = b"\n\"inner\": [";
 const END: &[u8] = b"\n]\n}\n";
 
+/// The header of ours that is read after a library and not with the others.
+const ACCESSORS: &str = "cotangent/accessors.h";
+
 /// An id with the highest bit set. No address of a process has as many digits.
 const HIGHEST: &str = "0x8000000000000000";
 
@@ -70,7 +73,13 @@ pub fn resolve(ast: &mut Ast) {
     let mut index = Index::default();
     headers.iter().for_each(|node| index.visit(node, ""));
     let mut names = Names::default();
-    program.iter().for_each(|node| names.visit(node));
+    // What we add to a library's namespace hides nothing.
+    let is_ours = |node: &&Node| {
+        let file = ast.sources.files.get(node.span.file);
+        file.is_some_and(|file| file.name.ends_with(ACCESSORS))
+    };
+    program.iter().filter(is_ours).for_each(|node| names.own(node));
+    program.iter().filter(|node| !is_ours(node)).for_each(|node| names.visit(node));
     let resolver = Resolver { index, names, sources: &ast.sources };
     program.iter_mut().for_each(|node| resolver.node(node));
 }
@@ -151,6 +160,12 @@ struct Names {
 }
 
 impl Names {
+    /// Notes declarations, and nothing about names.
+    fn own(&mut self, node: &Node) {
+        self.own.insert(node.id);
+        node.inner.iter().chain(&node.data.array_filler).for_each(|child| self.own(child));
+    }
+
     fn visit(&mut self, node: &Node) {
         self.own.insert(node.id);
         let name_of = |reference: &Option<Box<Reference>>| {
@@ -184,6 +199,50 @@ fn is_read(namespace: &str) -> bool {
     matches!(first, Some("std" | "cooperative_groups" | "cotangent" | ""))
 }
 
+/// Whether C's `<math.h>`, which every CUDA program includes, has a function of this name and type. Another one of the same type
+/// in a namespace that is used as a whole would make the call ambiguous, and Clang refuse it.
+fn is_of_c(name: &str, ty: &str) -> bool {
+    const ONE: &[&str] = &[
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atanh",
+        "cbrt",
+        "ceil",
+        "cos",
+        "cosh",
+        "erf",
+        "erfc",
+        "exp",
+        "exp2",
+        "expm1",
+        "fabs",
+        "floor",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "nearbyint",
+        "rint",
+        "round",
+        "sin",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+        "trunc",
+    ];
+    const TWO: &[&str] = &["atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "pow"];
+    let (plain, number) =
+        if ty.starts_with("float") { (name.strip_suffix('f'), "float") } else { (Some(name), "double") };
+    let is_one_of = |names: &[&str]| plain.is_some_and(|plain| names.contains(&plain));
+    let ty = ty.split(" noexcept").next().unwrap_or_default();
+    (is_one_of(ONE) && ty == format!("{number} ({number})"))
+        || (is_one_of(TWO) && ty == format!("{number} ({number}, {number})"))
+}
+
 struct Resolver<'s> {
     index: Index,
     names: Names,
@@ -215,11 +274,14 @@ impl Resolver<'_> {
         let written = is_function && kind == Kind::DeclRefExpr;
         let qualifier = if written { self.qualifier(place, &name) } else { Some(String::new()) };
         let ty = reference.ty.as_ref().map_or("", |ty| &ty.0).to_owned();
-        let candidates = self.index.by_name.get(&(reference.kind, name.clone(), ty)).map_or(&[][..], Vec::as_slice);
+        let candidates =
+            self.index.by_name.get(&(reference.kind, name.clone(), ty.clone())).map_or(&[][..], Vec::as_slice);
         let may_mean = |candidate: &&Candidate| qualifier.as_ref().is_some_and(|at| candidate.scope.ends_with(&**at));
         if let Some(found) = only_one(candidates.iter().filter(may_mean)) {
             reference.id = found;
-        } else if written && !name.starts_with("__builtin_") && !qualifier.as_deref().is_some_and(|at| self.is_told(at))
+        } else if written
+            && !name.starts_with("__builtin_")
+            && !qualifier.as_deref().is_some_and(|at| self.is_told(at) || (at.is_empty() && is_of_c(&name, &ty)))
         {
             let qualifier = qualifier.unwrap_or_default();
             reference.name = Some(format!("{}::{name}", qualifier.trim_end_matches("::")).into());

@@ -7,7 +7,7 @@ use super::context::{Lowered, broken, problem_with_help};
 use super::place::{deref, element};
 use crate::clang::Node;
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Expr, ExprKind, For, Place, StmtKind, Storage, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, FloatKind, For, Place, PlaceKind, StmtKind, Storage, Type};
 
 impl<'a> Body<'_, 'a> {
     /// `memcpy(to, from, bytes)`.
@@ -16,6 +16,11 @@ impl<'a> Body<'_, 'a> {
             return broken(node.span, "a copy of nothing");
         };
         let (to, from) = (first_element(before_void(to)), first_element(before_void(from)));
+        if let Some(view) = self.whole_vector(&to, &from, &bytes) {
+            let (to, from) = (seen_as(to, &view, false), seen_as(from, &view, true));
+            self.emit(StmtKind::Assign { place: deref(to), value: Expr::load(deref(from)) });
+            return Ok(());
+        }
         let element_type = to.ty.pointee().filter(|pointee| from.ty.pointee() == Some(*pointee)).cloned();
         let count = element_type.as_ref().filter(|ty| **ty != Type::Void).and_then(|ty| elements(&bytes, ty));
         let Some(count) = count else {
@@ -55,6 +60,66 @@ impl<'a> Body<'_, 'a> {
             body,
         })));
         Ok(())
+    }
+}
+
+impl Body<'_, '_> {
+    /// The vector of CUDA's that is copied whole to or from an array which is aligned like it: the same as an assignment of such
+    /// a vector, with the array seen as one.
+    fn whole_vector(&self, to: &Expr, from: &Expr, bytes: &Expr) -> Option<Type> {
+        let as_vector = |pointer: &Expr| match pointer.ty.pointee() {
+            Some(Type::Record(id)) => {
+                let record = &self.context.module.records[*id];
+                let is_sized = record.is_builtin && record.name.ends_with(['2', '4']);
+                let sizes = record.fields.iter().map(|field| size_of(&field.ty)).sum::<Option<u64>>();
+                sizes.filter(|_| is_sized).map(|size| (Type::Record(*id), size))
+            }
+            _ => None,
+        };
+        let ((vector, size), array) = match (as_vector(to), as_vector(from)) {
+            (Some(vector), None) => (vector, from),
+            (None, Some(vector)) => (vector, to),
+            _ => return None,
+        };
+        let is_whole = match &bytes.kind {
+            ExprKind::SizeOf(ty @ Type::Array(..)) => size_of(ty) == Some(size),
+            ExprKind::SizeOf(ty) => *ty == vector,
+            _ => false,
+        };
+        (is_whole && self.alignment(array)? >= size).then_some(vector)
+    }
+
+    /// What the first array of a record is aligned to, if its type says.
+    fn alignment(&self, first: &Expr) -> Option<u64> {
+        let ExprKind::AddressOf(Place { kind: PlaceKind::Index(array, index), .. }) = &first.kind else { return None };
+        let PlaceKind::Field(record, 0) = &array.kind else { return None };
+        let Type::Record(id) = &record.ty else { return None };
+        self.context.module.records[*id].align.map(u64::from).filter(|_| index.is_zero())
+    }
+}
+
+/// A pointer to an array as one to the vector that it holds.
+fn seen_as(pointer: Expr, vector: &Type, is_const: bool) -> Expr {
+    let mut ty = pointer.ty.unrestricted();
+    match &mut ty {
+        Type::Pointer(to) if to.pointee != *vector => {
+            to.pointee = vector.clone();
+            to.is_const = is_const;
+        }
+        _ => return pointer,
+    }
+    Expr::cast(pointer, ty)
+}
+
+/// How many bytes numbers and arrays of them take.
+fn size_of(ty: &Type) -> Option<u64> {
+    match ty {
+        Type::Int(kind) => Some(u64::from(kind.bits()) / 8),
+        Type::Float(FloatKind::Half | FloatKind::BFloat) => Some(2),
+        Type::Float(FloatKind::Float) => Some(4),
+        Type::Float(FloatKind::Double) => Some(8),
+        Type::Array(element, length) => size_of(element)?.checked_mul(*length),
+        Type::Void | Type::Bool | Type::Pointer(_) | Type::Record(_) | Type::Opaque(_) => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::body::Body;
 use super::callee::{Callee, Object};
+use super::cast::as_placed;
 use super::constant::convert;
 use super::construct::MAX_INLINING;
 use super::context::{Lowered, Pass, broken, problem_with_help};
@@ -241,6 +242,7 @@ impl<'a> Body<'_, 'a> {
         let Some(this) = self.this.clone() else { return broken(node.span, "a `this` outside of a member") };
         let ty = self.context.node_type(self.pass, node)?;
         self.note_address(&this);
+        let ty = as_placed(ty, &this);
         Ok(Expr::new(ExprKind::AddressOf(this), ty).at(node.span))
     }
 
@@ -261,6 +263,7 @@ impl<'a> Body<'_, 'a> {
                     let place = self.object(object)?;
                     self.note_address(&place);
                     let ty = self.self_type(function, &place);
+                    let ty = as_placed(ty, &place);
                     args.push(Expr::new(ExprKind::AddressOf(place), ty).at(object.node.span));
                 }
                 let before = self.block.len();
@@ -319,6 +322,7 @@ impl<'a> Body<'_, 'a> {
             let arg = if ty.is_reference() {
                 let place = self.place(node)?;
                 self.note_address(&place);
+                let ty = as_placed(ty, &place);
                 Expr::new(ExprKind::AddressOf(place), ty).at(node.span)
             } else {
                 let value = self.value(node)?;

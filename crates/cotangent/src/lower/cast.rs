@@ -127,6 +127,7 @@ impl<'a> Body<'_, 'a> {
     /// A pointer of the given type to a place; the pointer itself if the place is what it points to.
     pub(super) fn address(&mut self, place: Place, ty: Type) -> Expr {
         self.note_address(&place);
+        let ty = as_placed(ty, &place);
         let span = place.span;
         if let PlaceKind::Element(pointer, index) = &place.kind
             && index.is_zero()
@@ -136,6 +137,16 @@ impl<'a> Body<'_, 'a> {
         }
         Expr::new(ExprKind::AddressOf(place), ty).at(span)
     }
+}
+
+/// The type of a pointer to a place. A name that means several records in other scopes tells nothing; the place knows.
+pub(super) fn as_placed(mut ty: Type, place: &Place) -> Type {
+    if let (Type::Pointer(pointer), Type::Record(_)) = (&mut ty, &place.ty)
+        && matches!(pointer.pointee, Type::Opaque(_))
+    {
+        pointer.pointee = place.ty.clone();
+    }
+    ty
 }
 
 /// A pointer to a type, `const` and `volatile` as the spelling of a pointer type says.

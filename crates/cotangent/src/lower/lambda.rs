@@ -82,10 +82,17 @@ fn collect_variables(node: &Node, own: &mut HashSet<NodeId>, used: &mut Vec<Node
 }
 
 impl<'a> Body<'_, 'a> {
+    /// Notes that this is the lambda which its spelling means from here on: all instantiations of a template share it.
+    pub(super) fn meet_lambda(&mut self, node: &'a Node) {
+        if let Some(record) = node.child(Kind::CXXRecordDecl) {
+            self.context.lambdas.insert((self.pass, node.ty().to_owned()), record.id);
+        }
+    }
+
     /// The value of a lambda expression: its captures now.
     pub(super) fn lambda(&mut self, node: &'a Node) -> Lowered<Expr> {
         let Some(record) = node.child(Kind::CXXRecordDecl) else { return broken(node.span, "a lambda of nothing") };
-        self.context.lambdas.insert((self.pass, node.ty().to_owned()), record.id);
+        self.meet_lambda(node);
         let record = self.context.record(self.pass, record.id, node.span)?;
         let fields: Vec<Type> =
             self.context.module.records[record].fields.iter().map(|field| field.ty.clone()).collect();
@@ -133,6 +140,15 @@ impl<'a> Body<'_, 'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// The lambda that an initialiser is, under copies of it.
+pub(super) fn only_lambda(node: &Node) -> Option<&Node> {
+    match (&node.kind, &*node.inner) {
+        (Kind::LambdaExpr, _) => Some(node),
+        (_, [only]) => only_lambda(only),
+        _ => None,
     }
 }
 

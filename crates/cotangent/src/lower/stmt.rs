@@ -2,6 +2,7 @@
 
 use super::body::{Binding, Body};
 use super::context::{Lowered, Pass, problem, problem_with_help};
+use super::lambda::only_lambda;
 use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
@@ -183,6 +184,9 @@ impl<'a> Body<'_, 'a> {
         let is_static = node.data.storage_class.as_deref() == Some("static");
         if !is_static && self.context.vector_elements(self.pass, node.ty()).is_some() {
             return self.vector_variable(node, initializer(node));
+        }
+        if let Some(lambda) = initializer(node).and_then(only_lambda) {
+            self.meet_lambda(lambda);
         }
         let ty = self.context.node_type(self.pass, node)?;
         if node.has(Kind::CUDASharedAttr) {

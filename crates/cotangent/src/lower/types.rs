@@ -116,6 +116,8 @@ impl<'a> Context<'a> {
     fn pointee_type(&mut self, pass: Pass, pointee: &Spelled, span: Span) -> Lowered<Type> {
         if let Spelled::Named(named) = pointee
             && scalar(&named.name).is_none()
+            // No handle is a template's.
+            && !named.name.contains('<')
             && self.find_record(pass, &named.name).is_none()
             && self.find_enumeration(pass, &named.name).is_none()
             && self.find_alias(pass, &named.name).is_none()

@@ -22,9 +22,13 @@ pub(super) fn contains_pointer(module: &Module, ty: &Type) -> bool {
 /// Whether both types are made of floats of one and the same kind: then a pointer to one may be used as a pointer to the
 /// other, and its shadow likewise.
 pub(super) fn have_same_leaves(module: &Module, left: &Type, right: &Type) -> bool {
-    let is_uniform = |ty: &Type, kind: &Type| !any_leaf(module, ty, false, &mut Vec::new(), &|leaf| leaf != kind);
     let first = first_leaf(module, left);
-    left == right || first.is_some_and(|kind| is_uniform(left, &kind) && is_uniform(right, &kind))
+    left == right || first.is_some_and(|kind| is_made_of(module, left, &kind) && is_made_of(module, right, &kind))
+}
+
+/// Whether a type is made of one leaf and nothing else.
+pub(super) fn is_made_of(module: &Module, ty: &Type, kind: &Type) -> bool {
+    !any_leaf(module, ty, false, &mut Vec::new(), &|leaf| leaf != kind)
 }
 
 /// How many pointers follow each other from a value of the type, at most; a record that points to itself counts once.

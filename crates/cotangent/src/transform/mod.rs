@@ -3,6 +3,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod accumulate;
+mod carried_bits;
 mod convergence;
 mod differentiable;
 mod finish;

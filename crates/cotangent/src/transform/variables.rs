@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
+use super::carried_bits::carried_bits;
 use super::differentiable::leads_to_floats;
 use super::normalize::collapse;
 use super::request::{Named, Request};
@@ -43,7 +44,7 @@ pub fn lift(module: &Module, request: &Request) -> Result<Lifted, Vec<Diagnostic
     let variables: Vec<GlobalId> = named.collect();
     let used = used(module, request.function, &variables);
     check_rules(module, &used)?;
-    let mut lifted = typed_pointers(module, request.function);
+    let mut lifted = typed_pointers(&carried_bits(module, request.function), request.function);
     let mut params: IdVec<FunctionId, HashMap<usize, LocalId>> = IdVec::new();
     for id in module.functions.ids() {
         let function = &mut lifted.functions[id];
