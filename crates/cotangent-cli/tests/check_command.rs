@@ -148,3 +148,13 @@ fn random_numbers_of_the_toolkit_are_constants() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("64 threads") && text.contains("native precision only"), "{text}");
 }
+
+/// As wide as two doubles: with `float` as `double`, half of the numbers would be copied.
+#[test]
+fn floats_that_are_copied_as_integers_stay_floats() {
+    let program = "__global__ void copy(const float* x, float* y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  \
+        ((int4*)y)[i] = ((const int4*)x)[i];\n}\n";
+    let (text, code) = said(program, &["--fn", "copy", "--args", "in<float>(256), out<float>(256)"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("native precision only") && !text.contains("nothing was proved"), "{text}");
+}

@@ -347,8 +347,8 @@ impl Builder<'_> {
 
     /// The widened program and the native one; if the text cannot be widened, the native one alone.
     fn both(&self, module: &Module, terminal: &Terminal) -> Result<Vec<Program>> {
-        if widen::reads_by_format(module) {
-            terminal.note("the program reads floats with `scanf`: checked in native precision only");
+        if let Some(reason) = widen::knows_sizes(module) {
+            terminal.note(&format!("{reason}: checked in native precision only"));
             return Ok(vec![self.build(Precision::Native)?]);
         }
         let (widened, native) = std::thread::scope(|scope| {

@@ -3,29 +3,62 @@
 //! Macros do it, for the user's text and for ours alike; the classes of half precision are written for it
 //! (`COTANGENT_WIDE_HALF` in `include/cpu/cotangent/half.hpp`). What cannot be widened: functions that look at the bits of
 //! a float, overloads for both `float` and `double` (the compiler then rejects the text, and the check goes
-//! on in native precision), and numbers that `scanf` reads.
+//! on in native precision), numbers that `scanf` reads, and floats that are copied as integers.
 
-use cotangent::ir::{FloatKind, Module, OpaqueArg, StmtKind, Type, walk};
+use std::ops::ControlFlow;
+
+use cotangent::ir::walk::{self, Node};
+use cotangent::ir::{Expr, ExprKind, FloatKind, Module, OpaqueArg, Stmt, StmtKind, Type};
 use cotangent::rules::single_and_double;
 
-/// Whether the program reads numbers with `scanf`, whose format says how large they are.
-pub(super) fn reads_by_format(module: &Module) -> bool {
-    let is_narrow = |ty: &Type| matches!(ty, Type::Float(kind) if *kind != FloatKind::Double);
+/// Why a program that compiles with `float` as `double` does something else then: it knows how large numbers are.
+pub(super) fn knows_sizes(module: &Module) -> Option<&'static str> {
+    let mut found = None;
+    for function in module.functions.iter() {
+        let _ = walk::visit_block(&function.body, &mut |node| {
+            match node {
+                Node::Stmt(stmt) if reads_by_format(stmt) => found = Some("the program reads floats with `scanf`"),
+                Node::Expr(expr) if is_seen_as_integers(module, expr) => {
+                    found = Some("the program copies floats as integers");
+                }
+                Node::Stmt(_) | Node::Expr(_) | Node::Place(_) => {}
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+    found
+}
+
+fn is_narrow(ty: &Type) -> bool {
+    matches!(ty, Type::Float(kind) if *kind != FloatKind::Double)
+}
+
+/// The format says how many bytes are written.
+fn reads_by_format(stmt: &Stmt) -> bool {
+    let StmtKind::Opaque { args, .. } = &stmt.kind else { return false };
     let is_scanf = |arg: &OpaqueArg| matches!(arg, OpaqueArg::Text(text) if text.contains("scanf"));
     let is_filled = |arg: &OpaqueArg| match arg {
         OpaqueArg::Value(value) => value.ty.pointee().is_some_and(is_narrow),
         OpaqueArg::Variable(place) => is_narrow(&place.ty),
         OpaqueArg::Text(_) => false,
     };
-    module.functions.iter().any(|function| {
-        let mut is_found = false;
-        walk::each_stmt(&function.body, &mut |stmt| {
-            if let StmtKind::Opaque { args, .. } = &stmt.kind {
-                is_found |= args.iter().any(is_scanf) && args.iter().any(is_filled);
-            }
-        });
-        is_found
-    })
+    args.iter().any(is_scanf) && args.iter().any(is_filled)
+}
+
+/// `(const int4*)x` where `x` points to floats, and the other way round.
+fn is_seen_as_integers(module: &Module, expr: &Expr) -> bool {
+    let ExprKind::Cast(operand) = &expr.kind else { return false };
+    let has_integers = |ty: &Type| match ty.innermost_element() {
+        Type::Record(record) => {
+            module.records[*record].fields.iter().any(|field| matches!(field.ty.innermost_element(), Type::Int(_)))
+        }
+        ty => matches!(ty, Type::Int(_)),
+    };
+    let has_floats = |ty: &Type| is_narrow(ty.innermost_element());
+    match (operand.ty.pointee(), expr.ty.pointee()) {
+        (Some(from), Some(to)) => has_floats(from) && has_integers(to) || has_integers(from) && has_floats(to),
+        (Some(_), None) | (None, _) => false,
+    }
 }
 
 /// Headers that must be read before `float` changes its meaning, if the text includes them.
