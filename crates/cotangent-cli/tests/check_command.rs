@@ -158,3 +158,20 @@ fn floats_that_are_copied_as_integers_stay_floats() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("native precision only") && !text.contains("nothing was proved"), "{text}");
 }
+
+/// What stands for PyTorch's accessors where PyTorch is not there.
+#[test]
+fn accessors_of_tensors_are_structs() {
+    let program = "#include <cotangent/tensors.h>\n\
+        template <typename T>\n__global__ void blend(const torch::PackedTensorAccessor32<T, 2, torch::RestrictPtrTraits> in,\n  \
+        const at::PackedTensorAccessor64<T, 1> w, torch::PackedTensorAccessor32<T, 2, torch::RestrictPtrTraits> out) {\n  \
+        const int i = threadIdx.x;\n  if (i >= in.size(0)) return;\n  auto row = in[i];\n  T sum = 0;\n  \
+        for (int j = 0; j < in.size(1); j++) sum += w[j] * row[j];\n  \
+        for (int j = 0; j < out.size(1); j++) out[i][j] = sum * in[i][j];\n}\n\
+        template __global__ void blend<float>(const torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits>,\n  \
+        const at::PackedTensorAccessor64<float, 1>, torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits>);\n";
+    let arguments = "A{in<float>(12), 3, 4, 4, 1}, A{in<float>(4), 4, 1}, A{out<float>(12), 3, 4, 1, 3}";
+    let (text, code) = said(program, &["--fn", "blend<float>", "--launch", "1x8", "--args", arguments]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("widened") && !text.contains("nothing was proved"), "{text}");
+}

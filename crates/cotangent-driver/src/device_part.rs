@@ -13,6 +13,9 @@ use crate::tools::Tools;
 /// How declarations that need the library mention it.
 const MENTIONS: &[&str] = &["torch", "at::", "c10", "namespace at"];
 
+/// Our own header with what kernels use of PyTorch, in place of the first of the library's.
+const TENSORS: &str = "#include <cotangent/tensors.h>";
+
 /// The text of a file without a large library; nothing if it includes none itself.
 pub fn device_part(tools: &Tools, input: &Input<'_>) -> Result<Option<String>, Failure> {
     check_readable(input.file)?;
@@ -29,7 +32,9 @@ pub fn device_part(tools: &Tools, input: &Input<'_>) -> Result<Option<String>, F
             ast.declarations.iter().for_each(|node| blank_host(node, main, &mut text));
         }
         let text = String::from_utf8(text).unwrap_or_default();
-        let lines = text.lines().map(|line| if is_include_of_large(line) { "" } else { line });
+        let mut instead = if text.contains("Accessor") { TENSORS } else { "" };
+        let lines =
+            text.lines().map(|line| if is_include_of_large(line) { std::mem::take(&mut instead) } else { line });
         Ok(Some(lines.collect::<Vec<_>>().join("\n") + "\n"))
     })
 }
