@@ -61,7 +61,7 @@ impl<'a> Body<'_, 'a> {
             Ok(_) | Err(_) => return Err(problem),
         };
         let from = if is_text(&ty) { Origin::Library } else { Origin::Anywhere };
-        let Some(args) = self.passage(node, from, &problem).or_else(|| self.text_of_program(node)) else {
+        let Some(args) = self.passage(node, from, &problem).or_else(|| Some(vec![self.text_of_program(node)?])) else {
             return Err(problem);
         };
         let local = self.new_temporary(ty);
@@ -70,10 +70,10 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// A text of the program as Clang spells it. The name of a file is that of the derivative's file there.
-    fn text_of_program(&self, node: &Node) -> Option<Vec<OpaqueArg>> {
+    fn text_of_program(&self, node: &Node) -> Option<OpaqueArg> {
         let text = quoted_literal(node).filter(|text| text.starts_with('"'))?;
         let is_name = self.context.declarations(self.pass).is_file(text.trim_matches('"'));
-        Some(vec![OpaqueArg::Text(if is_name { FILE_NAME } else { text }.into())])
+        Some(OpaqueArg::Text(if is_name { FILE_NAME } else { text }.into()))
     }
 
     /// Declares a variable that begins with what is passed through.
@@ -185,8 +185,8 @@ impl<'a> Body<'_, 'a> {
         }
         // What a macro of the program stands for is not there in the derivative, but for a text.
         if is_own_macro {
-            let text = self.named_text(node)?;
-            passage.variables.push((node.span, OpaqueArg::Text(text.into())));
+            let text = self.text_of_program(node).filter(|_| self.text(node.span).is_some_and(is_word))?;
+            passage.variables.push((node.span, text));
             return Some(());
         }
         if !is_read && let Some(part) = self.part_in_place(node) {
@@ -211,11 +211,6 @@ impl<'a> Body<'_, 'a> {
         let found = node.inner.iter().try_for_each(|inner| self.look(inner, is_load, passage));
         passage.is_conditional = outer;
         found
-    }
-
-    /// The text that a macro of the program names.
-    fn named_text(&self, node: &'a Node) -> Option<&'a str> {
-        quoted_literal(node).filter(|text| text.starts_with('"') && self.text(node.span).is_some_and(is_word))
     }
 
     /// The value of a part that lowering can read, in a variable: `sizes[0]`, or a number that a macro names.
