@@ -48,11 +48,12 @@ fn reads_by_format(stmt: &Stmt) -> bool {
 /// `(const int4*)x` where `x` points to floats, and the other way round.
 fn is_seen_as_integers(module: &Module, expr: &Expr) -> bool {
     let ExprKind::Cast(operand) = &expr.kind else { return false };
+    // Parts of dynamic shared memory begin as pointers to other numbers too; nobody copies these as integers.
     let has_integers = |ty: &Type| match ty.innermost_element() {
         Type::Record(record) => {
             module.records[*record].fields.iter().any(|field| matches!(field.ty.innermost_element(), Type::Int(_)))
         }
-        ty => matches!(ty, Type::Int(_)),
+        _ => false,
     };
     let has_floats = |ty: &Type| is_narrow(ty.innermost_element());
     match (operand.ty.pointee(), expr.ty.pointee()) {
