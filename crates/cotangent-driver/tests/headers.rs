@@ -172,8 +172,12 @@ fn every_runtime_function_exists_on_the_cpu() {
         .filter(|name| name.starts_with("cuda"))
         .collect();
     assert!(names.len() > 60, "only {} functions were found", names.len());
+    // Headers of large libraries name these; the check compiles kernels without such headers.
+    let graphs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/parse/cotangent/graphs.h");
+    let only_named = fs::read_to_string(graphs).unwrap();
+    let is_meant = |name: &&String| *name != "cudaConfigureCall" && !only_named.contains(&format!(" {name}("));
     let mut source = String::new();
-    for name in names.iter().filter(|name| *name != "cudaConfigureCall") {
+    for name in names.iter().filter(is_meant) {
         source += &format!("namespace use_{name} {{ using ::{name}; }}\n");
     }
     compile_for_cpu(&source, "-std=c++17");
