@@ -9,15 +9,7 @@ use crate::source_text::{SourceText, source_text};
 /// The user's files, and the files that these and they include in quotation marks, with their texts. Folders are those that `-I`
 /// names.
 pub fn own_files(file: &Path, flags: &ParseFlags) -> Vec<(PathBuf, String)> {
-    let clang_args = &flags.clang_args;
-    let folders: Vec<PathBuf> = clang_args
-        .iter()
-        .zip(clang_args.iter().skip(1).map(Some).chain([None]))
-        .filter_map(|(word, next)| match word.strip_prefix("-I") {
-            Some("") => next.map(PathBuf::from),
-            folder => folder.map(PathBuf::from),
-        })
-        .collect();
+    let folders = named_folders(&flags.clang_args, &["-I"]);
     let mut found = Vec::new();
     let others = flags.others.iter().filter_map(|other| std::path::absolute(other).ok());
     let mut waiting: Vec<PathBuf> = [file.to_path_buf()].into_iter().chain(others).collect();
@@ -42,4 +34,21 @@ fn included(text: &str) -> impl Iterator<Item = &str> {
         let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
         rest.trim_start().strip_prefix('"')?.split('"').next()
     })
+}
+
+/// The folders that flags name.
+pub(crate) fn named_folders(words: &[String], flags: &[&str]) -> Vec<PathBuf> {
+    let of = |flag: &&str| {
+        let with_next = words.iter().zip(words.iter().skip(1).map(Some).chain([None]));
+        with_next.filter_map(|(word, next)| folder_of(flag, word, next)).collect::<Vec<_>>()
+    };
+    flags.iter().flat_map(of).collect()
+}
+
+/// The folder that a flag names, in the same word or the next.
+fn folder_of(flag: &str, word: &str, next: Option<&String>) -> Option<PathBuf> {
+    match word.strip_prefix(flag)? {
+        "" => next.map(PathBuf::from),
+        folder => Some(PathBuf::from(folder)),
+    }
 }

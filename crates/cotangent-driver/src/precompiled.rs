@@ -11,6 +11,7 @@ use crate::error::DriverError;
 use crate::headers::Headers;
 use crate::kept::{self, Kept, ReadFiles, files_of_rule};
 use crate::leading::leading;
+use crate::own_files::named_folders;
 use crate::parse::{ParseRequest, arguments, dump, precompile, texts};
 use crate::source_text::source_text;
 use crate::tools::Tools;
@@ -178,21 +179,4 @@ fn read_files(tools: &Tools, request: &ParseRequest<'_>, list: &Path) -> Result<
     let own = request.file.parent().map(Path::to_path_buf);
     let named = named_folders(&words, &["-I", "-isystem", "-iquote"]);
     Ok(ReadFiles { files: files_of_rule(&rule), folders: own.into_iter().chain(named).collect() })
-}
-
-/// The folders that flags name.
-fn named_folders(words: &[String], flags: &[&str]) -> Vec<PathBuf> {
-    let of = |flag: &&str| {
-        let with_next = words.iter().zip(words.iter().skip(1).map(Some).chain([None]));
-        with_next.filter_map(|(word, next)| folder_of(flag, word, next)).collect::<Vec<_>>()
-    };
-    flags.iter().flat_map(of).collect()
-}
-
-/// The folder that a flag names, in the same word or the next.
-fn folder_of(flag: &str, word: &str, next: Option<&String>) -> Option<PathBuf> {
-    match word.strip_prefix(flag)? {
-        "" => next.map(PathBuf::from),
-        folder => Some(PathBuf::from(folder)),
-    }
 }
