@@ -58,11 +58,11 @@ impl Memory {
         self.buffers.push(Buffer { ty: ty.clone(), count, values: Vec::new() });
         let leaves = layout(module, ty, Precision::Native).leaves;
         let mut values = Vec::new();
+        let each = elements(spec).map_or_else(|| vec![parts(spec)], |elements| elements.iter().map(parts).collect());
         for index in 0..count * leaves.len() {
             let (element, leaf) = (index / leaves.len(), index % leaves.len());
-            let mut given = Vec::new();
-            flatten(elements(spec).map_or(spec, |elements| &elements[element]), &mut given);
-            let spec = match given.as_slice() {
+            let given = each.get(element).or(each.first()).map_or(&[][..], Vec::as_slice);
+            let spec = match given {
                 [whole] => *whole,
                 fields => fields.get(leaf).copied().unwrap_or(&Spec::Number(0.0)),
             };
@@ -223,35 +223,23 @@ fn four(bytes: &[u8]) -> [u8; 4] {
 }
 
 /// The parts of nested fields, in order.
-fn flatten<'s>(spec: &'s Spec, out: &mut Vec<&'s Spec>) {
-    match spec {
-        Spec::Fields(fields) => fields.iter().for_each(|field| flatten(field, out)),
-        Spec::Random(_)
-        | Spec::Between(..)
-        | Spec::Range(..)
-        | Spec::Zeros(_)
-        | Spec::Integers(..)
-        | Spec::Number(_)
-        | Spec::List(_)
-        | Spec::Text(_) => out.push(spec),
-    }
+fn parts(spec: &Spec) -> Vec<&Spec> {
+    if let Spec::Fields(fields) = spec { fields.iter().flat_map(parts).collect() } else { vec![spec] }
 }
 
 /// What is said of each element of an array: a list, or the texts of a program's arguments, which are not the fields of a
 /// struct.
 fn elements(spec: &Spec) -> Option<&[Spec]> {
+    let is_text = |field: &Spec| matches!(field, Spec::Text(_));
     match spec {
         Spec::List(elements) => Some(elements),
-        Spec::Fields(fields) if !fields.is_empty() && fields.iter().all(|field| matches!(field, Spec::Text(_))) => {
-            Some(fields)
-        }
+        Spec::Fields(fields) => (!fields.is_empty() && fields.iter().all(is_text)).then_some(fields),
         Spec::Random(_)
         | Spec::Between(..)
         | Spec::Range(..)
         | Spec::Zeros(_)
         | Spec::Integers(..)
         | Spec::Number(_)
-        | Spec::Fields(_)
         | Spec::Text(_) => None,
     }
 }
