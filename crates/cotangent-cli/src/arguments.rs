@@ -239,6 +239,7 @@ Examples:
   cotangent check saxpy.cu --fn saxpy
   cotangent check saxpy.cu --fn saxpy --wrt 'out, in' --launch 2x64
   cotangent check saxpy.cu --fn saxpy --args '128, 0.5f, in<float>(128), out<float>(128)'
+  cotangent check scale.cu --fn scale --against scale_backward --against-args 'd_out, a, d_a, n'
 
 Arguments are as in --args, one for each parameter:
   in<T>(n)            n elements with random floats between 0.5 and 1.5
@@ -250,7 +251,22 @@ Arguments are as in --args, one for each parameter:
   file<T>(\"w.txt\")    the numbers of a file
   0.5f, 3, true       a number
   T{0.5f, 3}          a struct by its fields
-  {\"run\", \"64\"}       texts, for the `argv` of `main`")]
+  {\"run\", \"64\"}       texts, for the `argv` of `main`
+
+With --against a backward function that you wrote is given the same numbers as the gradient, and
+each of its results is compared; where they differ, central differences say who is right. Its
+arguments, in --against-args, are C++ in which these are names:
+  a, n                the parameters of the function, with what it left in them
+  d_out               the adjoint of an array that it writes: random numbers, to be read
+  d_a                 the adjoint of an input: zeros, to be written or added to
+  out<float>(n)       and other arrays as above, for what only the backward takes
+The page docs/check.md has an example, and says what --json prints.
+
+Exit codes:
+  0  derivatives are right, and so is the backward function
+  1  something is wrong, or the program is at fault
+  2  the command line is
+  3  the machine is: something is missing or cannot be read")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) what: Differentiated,
@@ -262,6 +278,22 @@ pub(crate) struct Check {
     /// The function's arguments [default: four elements a thread, integers as many as threads]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) args: Option<String>,
+
+    /// Compare the gradient with this function, which computes the same; several are called one after another
+    #[arg(long, value_name = "NAME", requires = "against_args")]
+    pub(crate) against: Vec<String>,
+
+    /// The arguments of that function, once for each
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, requires = "against")]
+    pub(crate) against_args: Vec<String>,
+
+    /// Its blocks and threads, once for each [default: those of --launch]
+    #[arg(long, value_name = "GxB", requires = "against")]
+    pub(crate) against_launch: Vec<String>,
+
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 
     /// Choose other random inputs
     #[arg(long, value_name = "N", default_value_t = 0)]

@@ -1,5 +1,6 @@
 //! The tests of the command, as one program: linking each by itself took most of a build.
 
+mod against;
 mod alone;
 mod api;
 mod cc;

@@ -132,6 +132,11 @@ fn examples() {
 }
 
 #[test]
+fn check_page() {
+    check("docs/check.md");
+}
+
+#[test]
 fn second_order() {
     check("docs/second-order.md");
 }

@@ -75,15 +75,15 @@ struct Sample {
 }
 
 /// Steps and tolerances of one precision.
-struct Scale {
-    step: f64,
+pub(super) struct Scale {
+    pub(super) step: f64,
     kink: f64,
     differences: f64,
-    identity: f64,
+    pub(super) identity: f64,
     values: f64,
 }
 
-fn scale(precision: Precision) -> Scale {
+pub(super) fn scale(precision: Precision) -> Scale {
     match precision {
         Precision::Widened => Scale { step: 1e-4, kink: 3e-5, differences: 1e-6, identity: 1e-10, values: 1e-12 },
         Precision::Native => Scale { step: 1e-2, kink: 5e-2, differences: 5e-2, identity: 1e-3, values: 1e-5 },
@@ -238,15 +238,8 @@ fn draw(
         let after = program.run(problem.module, launch, &evaluations, 0)?;
         let outputs = |index: usize| problem.outputs(&evaluations[index].args, &after[index]);
         let [values, right, left, near_right, near_left] = [0, 1, 2, 3, 4].map(outputs);
-        let quotient = |right: f64, left: f64, step: f64| (right - left) / (2.0 * step);
         let differences: Vec<Option<f64>> = (0..values.len())
-            .map(|index| {
-                let far = quotient(right[index], left[index], scale.step);
-                let near = quotient(near_right[index], near_left[index], scale.step / 2.0);
-                let size = near.abs() + 1e-2 * values[index].abs() + 1e-3;
-                // Richardson's extrapolation: the error falls with the fourth power of the step.
-                ((far - near).abs() <= scale.kink * size).then_some((4.0 * near - far) / 3.0)
-            })
+            .map(|at| extrapolated(&scale, [values[at], right[at], left[at], near_right[at], near_left[at]]))
             .collect();
         let kinks = differences.iter().filter(|difference| difference.is_none()).count();
         if kinks > 0 && attempt < REDRAWS {
@@ -263,6 +256,16 @@ fn draw(
         return Ok(Sample { point, direction, adjoints, values, differences, tangents, gradient });
     }
     unreachable!("the last attempt returns")
+}
+
+/// The derivative that a value and those one step and half a step to its right and left tell; none near a branch or kink.
+pub(super) fn extrapolated(scale: &Scale, [value, right, left, near_right, near_left]: [f64; 5]) -> Option<f64> {
+    let quotient = |right: f64, left: f64, step: f64| (right - left) / (2.0 * step);
+    let far = quotient(right, left, scale.step);
+    let near = quotient(near_right, near_left, scale.step / 2.0);
+    let size = near.abs() + 1e-2 * value.abs() + 1e-3;
+    // Richardson's extrapolation: the error falls with the fourth power of the step.
+    ((far - near).abs() <= scale.kink * size).then_some((4.0 * near - far) / 3.0)
 }
 
 /// `<w, Jv> = <Jᵀw, v>`. If not, the entry whose adjoint is wrong, found by a pushforward along it alone.
@@ -310,7 +313,7 @@ fn identity(
 }
 
 /// The adjoints of outputs; a result is seeded with 1.
-fn weights(problem: &Problem<'_>, adjoints: &[f64]) -> Vec<f64> {
+pub(super) fn weights(problem: &Problem<'_>, adjoints: &[f64]) -> Vec<f64> {
     let outputs = problem.entries.iter().zip(adjoints).filter(|(entry, _)| entry.is_output);
     outputs.map(|(_, adjoint)| *adjoint).chain(problem.results.iter().map(|_| 1.0)).collect()
 }
@@ -371,10 +374,7 @@ impl Rows {
 impl Row {
     fn note(&mut self, error: f64, allowed: f64, wrong: impl FnOnce() -> String) {
         self.worst = if error.is_finite() { self.worst.max(error) } else { f64::INFINITY };
-        // A NaN is no less than anything.
-        if !matches!(error.partial_cmp(&allowed), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal))
-            && self.wrong.is_none()
-        {
+        if !is_within(error, allowed) && self.wrong.is_none() {
             self.wrong = Some(wrong());
         }
     }
@@ -403,8 +403,13 @@ impl Row {
     }
 }
 
+/// A NaN is no less than anything.
+pub(super) fn is_within(error: f64, allowed: f64) -> bool {
+    matches!(error.partial_cmp(&allowed), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal))
+}
+
 /// How far numbers are from others, relative to them and to the largest; those that are not numbers in both ways agree.
-fn errors(found: &[f64], expected: &[f64]) -> Vec<f64> {
+pub(super) fn errors(found: &[f64], expected: &[f64]) -> Vec<f64> {
     let largest = expected.iter().map(|value| value.abs()).fold(0.0, f64::max);
     let error = |(found, expected): (&f64, &f64)| {
         if found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan()) {

@@ -285,6 +285,64 @@ void split(void (*augmented)(dim3, dim3, size_t, cudaStream_t, A...),
   free(first);
 }
 
+// An array by its name, whose numbers are of type T, or `void` for several types.
+template <class T>
+struct Named {
+  Buffer& buffer;
+};
+
+template <class T, class U>
+constexpr bool holds() {
+  if constexpr (std::is_void<T>::value || std::is_void<U>::value) return true;
+  else if constexpr (std::is_arithmetic<T>::value && std::is_arithmetic<U>::value)
+    return sizeof(T) == sizeof(U) && std::is_floating_point<T>::value == std::is_floating_point<U>::value;
+  else return std::is_same<T, U>::value || (std::is_class<U>::value && sizeof(U) >= sizeof(T));
+}
+
+// What a function of the user's takes for an argument that is named, or written as C++.
+template <class P>
+struct Given {
+  template <class T>
+  COTANGENT_UNCHECKED static P from(Named<T> named) {
+    using Element = std::remove_cv_t<std::remove_pointer_t<std::remove_reference_t<P>>>;
+    static_assert(holds<T, Element>(), "an array of --against-args holds other numbers than the function takes");
+    return Take<P>::from(named.buffer);
+  }
+  template <class V>
+  COTANGENT_UNCHECKED static P from(V value) {
+    return static_cast<P>(value);
+  }
+};
+
+// The functions that gradients are compared with; what they return is dropped.
+template <class... P, class... A>
+void other_kernel(void (*function)(P...), const Launch& launch, A... arguments) {
+  ::cotangent::launch(function, launch.grid, launch.block, launch.shared)(Given<P>::from(arguments)...);
+}
+
+template <class R, class... P, class... A>
+void other_host(R (*function)(P...), const Launch&, A... arguments) {
+  function(Given<P>::from(arguments)...);
+}
+
+template <class R, class... P>
+struct OtherCall {
+  R (*function)(P...);
+  std::tuple<P...> arguments;
+
+  template <size_t... I>
+  COTANGENT_UNCHECKED void call(std::index_sequence<I...>) const {
+    function(static_cast<P>(std::get<I>(arguments))...);
+  }
+
+  COTANGENT_UNCHECKED void operator()() const { call(std::index_sequence_for<P...>()); }
+};
+
+template <class R, class... P, class... A>
+void other_device(R (*function)(P...), const Launch&, A... arguments) {
+  ::cotangent::launch(OtherCall<R, P...>{function, {Given<P>::from(arguments)...}}, dim3(1), dim3(1))();
+}
+
 // A variable of the device, the user's or a derivative's own, which holds what a buffer holds while a call runs; the
 // buffer then holds what the call left.
 template <class T>

@@ -182,7 +182,7 @@ impl Memory {
         encoded
     }
 
-    /// The same memory with the floats that were written back.
+    /// The same memory with the numbers that were written back.
     pub(crate) fn decoded(&self, module: &Module, precision: Precision, bytes: &[Vec<u8>]) -> Memory {
         let mut memory = self.clone();
         for (buffer, bytes) in memory.buffers.iter_mut().zip(bytes) {
@@ -190,6 +190,14 @@ impl Memory {
             for (position, value) in buffer.values.iter_mut().enumerate() {
                 let leaf = &leaves[position % leaves.len()];
                 let at = position / leaves.len() * size + leaf.offset;
+                let width = match &leaf.scalar {
+                    Scalar::Int(kind) => kind.bits() as usize / 8,
+                    Scalar::Bool => 1,
+                    Scalar::Float(_) | Scalar::Pointer(_) | Scalar::Opaque => 0,
+                };
+                if let (Value::Int(int), 1..) = (&mut *value, width) {
+                    *int = integer(&bytes[at..at + width], &leaf.scalar);
+                }
                 if let (Value::Float(float), Scalar::Float(kind)) = (value, &leaf.scalar) {
                     *float = match kind {
                         FloatKind::Float => f32::from_le_bytes(four(&bytes[at..at + 4])).into(),
@@ -216,6 +224,15 @@ impl Memory {
             Value::Int(_) | Value::Pointer(_) => 0.0,
         }
     }
+}
+
+/// The integer that bytes of a type mean.
+fn integer(bytes: &[u8], scalar: &Scalar) -> i128 {
+    let is_negative =
+        matches!(scalar, Scalar::Int(kind) if kind.is_signed()) && bytes.last().is_some_and(|last| *last >= 128);
+    let mut whole = if is_negative { [0xff; 16] } else { [0; 16] };
+    whole[..bytes.len()].copy_from_slice(bytes);
+    i128::from_le_bytes(whole)
 }
 
 fn four(bytes: &[u8]) -> [u8; 4] {

@@ -5,6 +5,7 @@
 //! half precisions are `double`; then derivatives in native precision, with threads in other orders, and without proofs about threads are
 //! compared with these.
 
+mod against;
 mod by_nvcc;
 pub(crate) mod compare;
 pub(crate) mod each_batch;
@@ -15,15 +16,17 @@ mod problem;
 pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod random_kernels;
+mod report;
 mod values;
 mod widen;
 
 use std::path::Path;
 
-use anstream::println;
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::ir::{FunctionId, LocalId, Module, Provided, Space, Type, order, text};
+use cotangent::ir::{FunctionId, Module, Provided, Space, Type, order, text};
+use cotangent::lower;
+use cotangent::source::Span;
 use cotangent::transform::{Analyses, Lifted, Request, lift};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered_beside, notes, read_wanted};
 use cotangent_driver::device_part::device_part;
@@ -31,6 +34,7 @@ use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, with_deep_stack};
 use cotangent_driver::{Environment, Tools, flags};
 
+use self::against::{Backward, Contest, Stated, backward};
 use self::compare::{PrimalFindings, Report, compare};
 use self::layout::Precision;
 use self::problem::{Gradients, Problem};
@@ -67,6 +71,8 @@ struct Prepared {
     provided: Provided,
     /// What the user should know about the derivative, as shown.
     notes: String,
+    /// The functions that the gradient is compared with.
+    backwards: Vec<Backward>,
 }
 
 /// How a check ended: its exit code, and what was compared if it came so far.
@@ -188,7 +194,13 @@ fn checked(
         }
         return match compare(&problem, programs, launch, options.samples, &mut random) {
             Ok(report) => {
-                let code = show(prepared, launch, options.samples, &report);
+                let programs = programs.iter().filter(|program| !program.is_of_nvcc()).collect();
+                let (request, backwards) = (&prepared.request, &prepared.backwards[..]);
+                let contest =
+                    Contest { problem: &problem, request, backwards, programs, launch, samples: options.samples };
+                let comparison = (!backwards.is_empty()).then(|| contest.held(&mut random)).transpose()?;
+                let shown = report::Shown::new(prepared, launch, options.samples, &report, comparison.as_ref());
+                let code = shown.print(options.json)?;
                 Ok(Outcome { code, report: Some(report) })
             }
             Err(error) if error.is::<PrimalFindings>() => Ok(at_fault(terminal, &error).into()),
@@ -268,6 +280,7 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, options: &Chec
         let lifted = lift(&module, &request).map_err(rendered)?;
         let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
         let name = wanted.function.to_owned();
+        let backwards = backwards(passes.both(), options, &lifted, &request).map_err(rendered)?;
         Ok(Prepared {
             module,
             name,
@@ -279,8 +292,26 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, options: &Chec
             direct,
             provided,
             notes,
+            backwards,
         })
     })
+}
+
+/// The functions of `--against`, with their arguments and launches.
+fn backwards(
+    passes: lower::Passes<'_>,
+    options: &Check,
+    lifted: &Lifted,
+    request: &Request,
+) -> Result<Vec<Backward>, Vec<Diagnostic>> {
+    let said = |message: String| vec![Diagnostic::new(diagnostic::NOT_FOUND, Span::NONE, message, "")];
+    let one = |(index, name): (usize, &String)| {
+        let space = lower::space_of(passes, name).map_err(|found| vec![found])?;
+        let args = options.against_args.get(index).ok_or_else(|| said(format!("`{name}` has no --against-args")))?;
+        let launch = options.against_launch.get(index).map(|text| parse_launch(text)).transpose().map_err(said)?;
+        backward(&Stated { name, space, args, launch }, lifted, request).map_err(said)
+    };
+    options.against.iter().enumerate().map(one).collect()
 }
 
 /// Reverse mode with its proofs and without them.
@@ -324,6 +355,7 @@ fn texts<'a>(file: &'a Path, prepared: &'a Prepared) -> Texts<'a> {
             derivatives,
             provided: Some(&prepared.provided),
         }],
+        others: prepared.backwards.iter().map(|backward| backward.call.clone()).collect(),
     }
 }
 
@@ -423,37 +455,4 @@ fn parse_launch(text: &str) -> Result<Launch, String> {
         }
         _ => Err(wrong()),
     }
-}
-
-fn show(prepared: &Prepared, launch: Launch, samples: usize, report: &Report) -> u8 {
-    let function = &prepared.module.functions[prepared.request.function];
-    let name = |param: &LocalId| prepared.lifted.name_of(prepared.request.function, *param);
-    let names: Vec<String> = prepared.lifted.wrt.iter().map(name).collect();
-    let threads = launch.grid.iter().chain(&launch.block).product::<u32>();
-    let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
-    let plural = if samples == 1 { "" } else { "s" };
-    println!("{} with respect to {}: {threads}, {samples} sample{plural}", function.name, names.join(", "));
-    let is_wrong = report.rows.iter().any(|row| row.wrong.is_some());
-    for row in &report.rows {
-        let verdict = if row.wrong.is_some() { "WRONG" } else { "ok" };
-        println!("  {:<58} {:>8.1e} of {:>6.0e}  {verdict}", row.what, row.worst, row.allowed);
-    }
-    for wrong in report.rows.iter().filter_map(|row| row.wrong.as_ref()) {
-        println!("  first wrong: {wrong}");
-    }
-    if report.redrawn > 0 {
-        println!("  {} samples drawn anew, because a branch or kink was too near", report.redrawn);
-    }
-    if report.left_out > 0 {
-        println!(
-            "  {} numbers left out of the differences: too near to a branch or kink in every sample",
-            report.left_out
-        );
-    }
-    if !report.is_any_dependent {
-        println!("  nothing was proved: no output that is named depends on an input that is named");
-    } else if !report.is_any_adjoint {
-        println!("  nothing was proved about reverse mode: every adjoint was zero");
-    }
-    if is_wrong { exit::PROGRAM } else { exit::SUCCESS }
 }

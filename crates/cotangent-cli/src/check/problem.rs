@@ -166,6 +166,11 @@ impl<'a> Problem<'a> {
         &self.function.name
     }
 
+    /// The name of a parameter.
+    pub(crate) fn parameter_name(&self, position: usize) -> &str {
+        self.function.local_name(self.function.params[position])
+    }
+
     /// The names of outputs, in the order of [`Outputs`].
     pub(crate) fn output_names(&self) -> Vec<&str> {
         let outputs = self.entries.iter().filter(|entry| entry.is_output).map(|entry| &*entry.name);
@@ -197,7 +202,7 @@ impl<'a> Problem<'a> {
 
     /// The pushforward at a point along a direction.
     pub(crate) fn forward(&self, point: &[f64], direction: &[f64]) -> Evaluation {
-        let mut evaluation = self.with_shadows(Variant::Forward, point, direction);
+        let mut evaluation = self.with_shadows(Variant::Forward, self.at(point), direction);
         if self.result_has_tangent {
             let tangent = evaluation.memory.zero(self.module, &self.function.result);
             evaluation.args.push(tangent);
@@ -218,7 +223,7 @@ impl<'a> Problem<'a> {
     }
 
     fn gradient(&self, gradient: Variant, point: &[f64], adjoints: &[f64]) -> Evaluation {
-        let mut evaluation = self.with_shadows(gradient, point, adjoints);
+        let mut evaluation = self.with_shadows(gradient, self.at(point), adjoints);
         if let Some(word) = &self.record {
             evaluation.args.push(evaluation.memory.buffers.len());
             evaluation.memory.buffers.push(Buffer { ty: word.clone(), count: 1, values: vec![Value::Float(0.0)] });
@@ -227,8 +232,7 @@ impl<'a> Problem<'a> {
         evaluation
     }
 
-    fn with_shadows(&self, variant: Variant, point: &[f64], shadow: &[f64]) -> Evaluation {
-        let mut memory = self.at(point);
+    fn with_shadows(&self, variant: Variant, mut memory: Memory, shadow: &[f64]) -> Evaluation {
         let mut args: Vec<usize> = (0..self.own).collect();
         for named in &self.named {
             let mut float = |buffer: usize, index: usize| {
@@ -241,6 +245,30 @@ impl<'a> Problem<'a> {
             memory.shadow(*named, &ty, &mut float);
         }
         Evaluation { variant, memory, args, variables: self.variables() }
+    }
+
+    /// A call of a function that takes what the user's function left in its memory, the adjoints, and other arrays: which of
+    /// them it takes is for the program to say.
+    pub(crate) fn backward(&self, after: &Memory, adjoints: &[f64], others: &[Buffer]) -> Evaluation {
+        let mut memory = after.clone();
+        // A result lies behind the parameters.
+        memory.buffers.truncate(self.base.buffers.len());
+        let mut evaluation = self.with_shadows(Variant::Primal, memory, adjoints);
+        for other in others {
+            evaluation.args.push(evaluation.memory.buffers.len());
+            evaluation.memory.buffers.push(other.clone());
+        }
+        evaluation
+    }
+
+    /// The named parameters: the position of each, and those of its entries.
+    pub(crate) fn named_entries(&self) -> Vec<(usize, Vec<usize>)> {
+        let of = |named: &usize| {
+            let reached = self.base.reachable(*named);
+            let own = self.entries.iter().enumerate().filter(|(_, entry)| reached.contains(&entry.buffer));
+            (*named, own.map(|(position, _)| position).collect())
+        };
+        self.named.iter().map(of).collect()
     }
 
     fn add_result(&self, evaluation: &mut Evaluation) {

@@ -82,6 +82,8 @@ pub(crate) struct Texts<'a> {
     pub(crate) own: Option<&'a str>,
     pub(crate) direct: &'a CpuProgram,
     pub(crate) functions: Vec<Differentiated<'a>>,
+    /// What the CPU does for a call of each function after these: those that gradients are compared with.
+    pub(crate) others: Vec<String>,
 }
 
 /// A function of the user's and its derivatives.
@@ -416,6 +418,11 @@ impl Texts<'_> {
                 cases += &format!("    case {number}: {{ {held}{} }}\n", call(&module, &space, dialect));
             }
         }
+        // They run on the CPU alone.
+        for (index, body) in self.others.iter().enumerate().filter(|_| dialect != Dialect::Cuda) {
+            let number = case(self.functions.len() + index, Variant::Primal);
+            cases += &format!("    case {number}: {{ {body} }}\n");
+        }
         text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers, Buffer* variables) {\n";
         text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")
     }
@@ -499,7 +506,7 @@ fn call(module: &Module, space: &str, dialect: Dialect) -> String {
 
 /// Statements that give the variables of the program, or of a namespace in it, what their buffers hold: those that are
 /// there, since a derivative may need no value of one.
-fn held(variables: &[String], space: &str, is_there: impl Fn(&&String) -> bool) -> String {
+pub(super) fn held(variables: &[String], space: &str, is_there: impl Fn(&&String) -> bool) -> String {
     let there = variables.iter().enumerate().filter(|(_, name)| is_there(name));
     there.map(|(number, name)| format!("Held held_{number}({space}::{name}, variables[{number}]); ")).collect()
 }
@@ -546,7 +553,7 @@ fn renamed(module: &Module, is_meant: impl Fn(&Name) -> bool) -> Module {
 }
 
 /// The user's function as an expression, whatever else has its name here. Parameter types choose among overloads of kernels.
-fn function_pointer(request: &str) -> String {
+pub(super) fn function_pointer(request: &str) -> String {
     let request = request.trim_start_matches("::");
     let depth = |text: &str| text.matches('<').count() == text.matches('>').count();
     match request.find('(').filter(|open| depth(&request[..*open])) {

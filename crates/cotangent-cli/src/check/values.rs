@@ -32,7 +32,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Spec>, String> {
     split(inner)?.into_iter().map(parse_one).collect()
 }
 
-fn parse_one(text: &str) -> Result<Spec, String> {
+pub(super) fn parse_one(text: &str) -> Result<Spec, String> {
     let text = text.trim();
     if let Some(inner) = text.strip_prefix('"') {
         let inner = inner.strip_suffix('"').ok_or_else(|| format!("`{text}` has no closing `\"`"))?;
@@ -94,7 +94,7 @@ fn numbers_of_file(name: &str) -> Result<Spec, String> {
 }
 
 /// Splits at commas that are in no bracket and no text.
-fn split(text: &str) -> Result<Vec<&str>, String> {
+pub(super) fn split(text: &str) -> Result<Vec<&str>, String> {
     let mut parts = Vec::new();
     let (mut depth, mut start, mut is_text) = (0i32, 0, false);
     for (index, character) in text.char_indices() {

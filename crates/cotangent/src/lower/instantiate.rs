@@ -3,9 +3,10 @@
 
 use super::declarations::Declarations;
 use super::passes::Passes;
-use super::request::{Request, is_on_device, is_on_host, matching, means, parse};
+use super::request::{Request, is_on_device, is_on_host, matching, means, not_found, parse};
 use crate::clang::{Ast, Kind, Node};
 use crate::diagnostic::{self, Diagnostic};
+use crate::ir::Space;
 
 /// An instantiation that a request names and the file has not.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,6 +38,30 @@ pub fn missing_instantiation(passes: Passes<'_>, request: &str) -> Option<Missin
     let diagnostic = Diagnostic::new(diagnostic::NOT_FOUND, template.node.span, message, "the template")
         .help("give each of its parameters an argument of its kind, as the template lists them");
     Some(Missing { declaration, diagnostic })
+}
+
+/// Where a function runs that a request means, which need not be one that can be lowered; nor need a template be
+/// instantiated.
+///
+/// # Errors
+/// The diagnostic, if there is no such function.
+pub fn space_of(passes: Passes<'_>, request: &str) -> Result<Space, Diagnostic> {
+    let parsed = parse(request);
+    let space = |node: &Node| match node {
+        _ if node.has(Kind::CUDAGlobalAttr) => Space::Kernel,
+        _ if node.has(Kind::CUDADeviceAttr) && !node.has(Kind::CUDAHostAttr) => Space::Device,
+        _ => Space::Host,
+    };
+    for ast in passes.host.into_iter().chain([passes.device]) {
+        let declarations = Declarations::new(ast);
+        let found = matching(&declarations, &parsed, |_| true).first().and_then(|id| declarations.get(*id));
+        let template = || template(ast, &parsed).map(|template| template.node);
+        let pattern = |node: &'_ Node| node.child(Kind::FunctionDecl).map(space);
+        if let Some(space) = found.map(|declared| space(declared.node)).or_else(|| template().and_then(pattern)) {
+            return Ok(space);
+        }
+    }
+    Err(not_found(&Declarations::new(passes.host.unwrap_or(passes.device)), request))
 }
 
 struct Template<'a> {

@@ -48,7 +48,7 @@ mod vector;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Module, Name, Provided, order};
 
-pub use instantiate::{Missing, missing_instantiation};
+pub use instantiate::{Missing, missing_instantiation, space_of};
 pub use passes::Passes;
 pub use request::candidates;
 

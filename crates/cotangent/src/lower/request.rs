@@ -85,27 +85,7 @@ fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagn
             let span = context.declarations(*pass).get(*id).map_or(Span::NONE, |declared| declared.node.span);
             Ok((*pass, *id, span))
         }
-        [] => {
-            let declarations = context.host.as_ref().unwrap_or(&context.device);
-            let mut known = own_functions(declarations);
-            let help = if known.is_empty() {
-                "the file defines no function that can be asked for".to_owned()
-            } else {
-                // Those of a similar name first: a file may define hundreds.
-                known.sort_by_key(|name| std::cmp::Reverse(letters_in_common(name, request.name)));
-                let more = known.len().saturating_sub(MOST_LISTED);
-                known.truncate(MOST_LISTED);
-                let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
-                format!("the file defines: {}{rest}", known.join(", "))
-            };
-            Err(Diagnostic::new(
-                diagnostic::NOT_FOUND,
-                Span::NONE,
-                format!("there is no function `{text}` with a body"),
-                "",
-            )
-            .help(help))
-        }
+        [] => Err(not_found(context.host.as_ref().unwrap_or(&context.device), text)),
         several => {
             let names: Vec<String> =
                 several.iter().filter_map(|(pass, id)| display(context.declarations(*pass), *id)).collect();
@@ -113,6 +93,23 @@ fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagn
                 .help(format!("ask for one of: {}", names.join("; "))))
         }
     }
+}
+
+/// No function is meant; those of the file are listed.
+pub(super) fn not_found(declarations: &Declarations<'_>, text: &str) -> Diagnostic {
+    let mut known = own_functions(declarations);
+    let help = if known.is_empty() {
+        "the file defines no function that can be asked for".to_owned()
+    } else {
+        // Those of a similar name first: a file may define hundreds.
+        known.sort_by_key(|name| std::cmp::Reverse(letters_in_common(name, parse(text).name)));
+        let more = known.len().saturating_sub(MOST_LISTED);
+        known.truncate(MOST_LISTED);
+        let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!("the file defines: {}{rest}", known.join(", "))
+    };
+    let message = format!("there is no function `{text}` with a body");
+    Diagnostic::new(diagnostic::NOT_FOUND, Span::NONE, message, "").help(help)
 }
 
 /// How many functions are listed for one that is not there.

@@ -213,7 +213,7 @@ fn build(
         derivatives: [(Variant::Forward, &derived.forward)].into_iter().chain(derived.gradients.variants()).collect(),
         provided: None,
     });
-    let texts = Texts { file, own: None, direct, functions: functions.collect() };
+    let texts = Texts { file, own: None, direct, functions: functions.collect(), others: Vec::new() };
     let flags = ParseFlags::default();
     let precisions = match builds {
         Builds::Widened => &[Precision::Widened][..],
