@@ -20,43 +20,61 @@ pub(super) struct Frame {
 
 /// The frames around a statement, the innermost last.
 #[derive(Clone)]
-pub(super) struct Frames(Vec<Frame>);
+pub(super) struct Frames {
+    around: Vec<Frame>,
+    /// Arrays of an iteration's own that its reverse sweep can neither fill again nor be given: what is read of them is
+    /// kept value by value.
+    fleeting: BTreeSet<LocalId>,
+}
 
 impl Frames {
     /// The function as a whole.
-    pub(super) fn new(outermost: Frame) -> Frames {
-        Frames(vec![outermost])
+    pub(super) fn new(outermost: Frame, fleeting: BTreeSet<LocalId>) -> Frames {
+        Frames { around: vec![outermost], fleeting }
+    }
+
+    /// The function as a whole, seen otherwise.
+    pub(super) fn begin_with(&mut self, outermost: Frame) {
+        self.around = vec![outermost];
+    }
+
+    /// The same where all is computed from the beginning, before anything has changed.
+    pub(super) fn before_all(&self) -> Frames {
+        Frames { around: self.around.clone(), fleeting: BTreeSet::new() }
     }
 
     pub(super) fn enter(&mut self, frame: Frame) {
-        self.0.push(frame);
+        self.around.push(frame);
     }
 
     pub(super) fn leave(&mut self) {
-        self.0.pop();
+        self.around.pop();
     }
 
     pub(super) fn outermost_first(&self) -> &[Frame] {
-        &self.0
+        &self.around
     }
 
     pub(super) fn innermost(&self) -> Option<&Frame> {
-        self.0.last()
+        self.around.last()
     }
 
     /// Whether a variable lives in an iteration of some loop around.
     pub(super) fn is_of_iteration(&self, local: LocalId) -> bool {
-        self.0.iter().any(|frame| frame.is_loop && frame.declared.contains(&local))
+        self.around.iter().any(|frame| frame.is_loop && frame.declared.contains(&local))
     }
 
     /// Whether a statement stands in a loop.
     pub(super) fn is_in_loop(&self) -> bool {
-        self.0.iter().any(|frame| frame.is_loop)
+        self.around.iter().any(|frame| frame.is_loop)
     }
 
     /// Whether memory of the thread's own changes between this iteration and its reverse.
     pub(super) fn is_unstable_memory(&self, object: &Object) -> bool {
-        for frame in self.0.iter().rev() {
+        if object.as_local().is_some_and(|local| self.fleeting.contains(&local)) {
+            return true;
+        }
+        for frame in self.around.iter().rev() {
             if object.as_local().is_some_and(|local| frame.declared.contains(&local)) {
                 return false;
             }

@@ -21,7 +21,7 @@ mod plan;
 mod rules;
 mod variables;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::convergence::divergent_returns;
 use super::finish::{Finish, finish};
@@ -60,12 +60,14 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
     // What is printed states no rules: the derivative calls what they name.
     let program = Module { rules: Vec::new(), ..module.clone() };
     let mut inlined = HashSet::new();
+    let mut fleeting = HashMap::new();
     loop {
         let mut program = program.clone();
         let normal = normalize(module, &mut program, request, &inlined)?;
         let mut pullbacks = Pullbacks {
             output: program,
             analyses: request.analyses,
+            lessons: Lessons { fleeting: fleeting.clone(), ..Lessons::default() },
             options: Options { record_slots: request.record_slots, widening: widening.clone(), trust: request.trust },
             ..Pullbacks::default()
         };
@@ -81,7 +83,12 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             return Err(lifted.said(vec![taken]));
         }
         let derived = pullbacks.derive(&normal, request.function, &kind);
-        if pullbacks.unfit.is_empty() {
+        // Refused for the sake of arrays that are too large to be kept: what is read of them is kept instead.
+        if derived.is_err() && pullbacks.lessons.fleeting != fleeting {
+            fleeting = pullbacks.lessons.fleeting;
+            continue;
+        }
+        if pullbacks.lessons.unfit.is_empty() {
             let Derived { function, augmented, slots, .. } = derived.map_err(|found| lifted.said(found))?;
             let mut roots: Vec<FunctionId> = augmented.into_iter().chain([function]).collect();
             if let Some(slots) = slots {
@@ -102,7 +109,8 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             return Ok((order::needed_by(&pullbacks.output, &roots), pullbacks.plans));
         }
         // A pullback that records is part of its caller instead, which has the record.
-        inlined.extend(pullbacks.unfit);
+        inlined.extend(pullbacks.lessons.unfit);
+        fleeting.clear();
     }
 }
 
@@ -135,6 +143,15 @@ pub(super) fn normal_functions(module: &Module, known: &mut Inlining, trust: Tru
 /// A kernel, the parameters that are active, saved and contended, and what changes outside functions.
 type Launched = (FunctionId, [Vec<LocalId>; 3], Vec<Object>);
 
+/// What another attempt must do otherwise.
+#[derive(Clone, Default)]
+struct Lessons {
+    /// Functions whose pullbacks cannot stand alone.
+    unfit: HashSet<FunctionId>,
+    /// By function, the arrays of an iteration's own of which only what is read is kept.
+    fleeting: HashMap<FunctionId, BTreeSet<LocalId>>,
+}
+
 /// The derivatives written so far.
 #[derive(Default)]
 pub(super) struct Pullbacks {
@@ -148,8 +165,7 @@ pub(super) struct Pullbacks {
     helpers: HashMap<Name, FunctionId>,
     /// What was decided for them.
     plans: Vec<Plan>,
-    /// Functions whose pullbacks cannot stand alone.
-    unfit: HashSet<FunctionId>,
+    lessons: Lessons,
 }
 
 impl Derivatives for Pullbacks {
@@ -235,11 +251,16 @@ impl Pullbacks {
             self.look_for_readers(normal, id, saved, variables)?;
         }
         let Written { function, adjoints, uses_record, slots, augmented, needed, decisions } =
-            write::write(normal, id, kind, self)?;
+            write::write(normal, id, kind, self.lessons.fleeting.get(&id).cloned().unwrap_or_default(), self).map_err(
+                |refused| {
+                    self.lessons.fleeting.entry(id).or_default().extend(refused.unfilled);
+                    refused.diagnostics
+                },
+            )?;
         self.plans.push(Plan { name: function.name.clone(), decisions });
         fits_in_shared_memory(normal, id, &function)?;
         if uses_record && matches!(kind, Kind::Pullback(_)) {
-            self.unfit.insert(id);
+            self.lessons.unfit.insert(id);
         }
         let slots = match slots {
             None => None,
@@ -285,7 +306,7 @@ impl Pullbacks {
                 return;
             }
             if normal.rule(*callee).is_none() {
-                self.unfit.insert(*callee);
+                self.lessons.unfit.insert(*callee);
                 return;
             }
             let message = format!("`{}` has a rule, and reads memory that changes", normal.functions[*callee].name);

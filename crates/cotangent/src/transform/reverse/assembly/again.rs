@@ -28,8 +28,9 @@ pub(in crate::transform::reverse) struct Sliced {
 pub(in crate::transform::reverse) fn take_apart(rules: &mut Rules<'_>, block: &[Stmt], needed: &mut Needed) -> Sliced {
     let mut slicer = Slicer::new(rules.values());
     let again = slicer.iteration(block, needed);
-    let refused = slicer.refused;
+    let Slicer { refused, unfilled, .. } = slicer;
     refused.into_iter().for_each(|found| rules.report(found));
+    rules.refused.unfilled.extend(unfilled);
     write_down(rules, block, &again);
     let mut sliced = carry_out(&mut rules.vars, block, &again);
     for local in &sliced.recorded {
@@ -42,6 +43,7 @@ pub(in crate::transform::reverse) fn take_apart(rules: &mut Rules<'_>, block: &[
 fn write_down(rules: &mut Rules<'_>, block: &[Stmt], again: &[Again]) {
     for (stmt, again) in block.iter().zip(again) {
         let is_loop = stmt.kind.is_loop();
+        let is_assignment = matches!(stmt.kind, StmtKind::Assign { .. });
         let how = match again {
             Again::Left => continue,
             Again::Repeated => How::ComputedAgain,
@@ -49,7 +51,7 @@ fn write_down(rules: &mut Rules<'_>, block: &[Stmt], again: &[Again]) {
             Again::Part(_) => How::ComputedAgain,
             Again::FirstValue { .. } | Again::Value => How::DependsOnChanged,
             Again::Result { .. } => How::HappensOnce,
-            Again::After(_) if is_loop => How::DependsOnChanged,
+            Again::After(_) if is_loop || is_assignment => How::DependsOnChanged,
             Again::After(_) => How::HappensOnce,
             Again::Ways { cond, then, otherwise } => {
                 let StmtKind::If { then_block, else_block, .. } = &stmt.kind else { continue };

@@ -67,7 +67,7 @@ pub(in crate::transform::reverse) fn count_slots(
 fn sliced_first(rules: &mut Rules<'_>, block: &[Stmt], wanted: LocalId) -> Result<Sliced, Span> {
     // Nobody fills shared memory there.
     let shared = rules.vars.shared_written(&rules.facts.primal.body);
-    let mut frames = rules.frames.clone();
+    let mut frames = rules.frames.before_all();
     frames.enter(Frame { unstable: shared.into_iter().map(Object::local).collect(), ..Frame::default() });
     let mut slicer = Slicer::new(Values { vars: &rules.vars, frames: &frames });
     let again = slicer.before_all(block, &mut BTreeSet::from([wanted]))?;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::super::frames::{Frame, Frames};
+use super::super::frames::Frame;
 use super::super::plan::again::pushed_records;
 use super::super::rules::params::Sum;
 use super::Assembly;
@@ -39,7 +39,7 @@ impl Assembly<'_> {
         let declared = self.rules.facts.declared_in(body);
         let unstable = analysis::written(self.rules.facts.objects, body);
         let reloaded = self.rules.values().reloadable(body, &declared, false);
-        self.rules.frames = Frames::new(Frame { is_loop: true, declared, unstable, reloaded });
+        self.rules.frames.begin_with(Frame { is_loop: true, declared, unstable, reloaded });
         let pair = self.block(body, &BTreeSet::new(), false);
         let mut needed = self.rules.vars.mentioned(&pair.reverse);
         let mut sliced = take_apart(&mut self.rules, &pair.forward, &mut needed);

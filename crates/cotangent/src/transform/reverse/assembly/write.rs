@@ -7,7 +7,7 @@ use super::super::derivatives::{Adders, Derivatives, Kind, Options};
 use super::super::facts::Facts;
 use super::super::frames::{Frame, Frames};
 use super::super::rules::params::Sum;
-use super::super::rules::{Rules, Threads};
+use super::super::rules::{Refused, Rules, Threads};
 use super::super::variables::Variables;
 use super::block::Sweeps;
 use super::record::{self, Limit, Start};
@@ -15,7 +15,6 @@ use super::settle::Kept;
 use super::split::Apart;
 use super::{Assembly, frees, slots, tape};
 use crate::analysis::{Activity, Object, Objects, activity, objects};
-use crate::diagnostic::Diagnostic;
 use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Type};
 use crate::transform::accumulate::AdjointParam;
 use crate::transform::locals::{params_first, tell_apart};
@@ -50,13 +49,14 @@ pub(in crate::transform::reverse) enum SlotCount {
     Counted(Function),
 }
 
-/// Writes the derivative of a function.
+/// Writes the derivative of a function. Of its fleeting arrays it keeps what is read.
 pub(in crate::transform::reverse) fn write(
     normal: &Module,
     id: FunctionId,
     kind: &Kind,
+    fleeting: BTreeSet<LocalId>,
     derivatives: &mut dyn Derivatives,
-) -> Result<Written, Vec<Diagnostic>> {
+) -> Result<Written, Refused> {
     let primal = &normal.functions[id];
     let objects = objects(normal, primal);
     let named = named_by(primal, kind);
@@ -74,9 +74,9 @@ pub(in crate::transform::reverse) fn write(
         facts: &facts,
         vars: Variables::new(&facts, function, Shadows::with(widening)),
         threads: Threads { contended, ..Threads::default() },
-        frames: Frames::new(Frame::default()),
+        frames: Frames::new(Frame::default(), fleeting),
         derivatives,
-        diagnostics: Vec::new(),
+        refused: Refused::default(),
         decisions: Vec::new(),
         rolled_back: BTreeSet::new(),
     };
@@ -87,9 +87,9 @@ pub(in crate::transform::reverse) fn write(
         rules.roll_back(rolled_back);
     }
     rules.check_named(&named);
-    rules.diagnostics.extend(facts.lost_bits());
-    rules.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
-    rules.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
+    rules.refused.diagnostics.extend(facts.lost_bits());
+    rules.refused.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
+    rules.refused.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
     let (adjoints, sums) = rules.adjoint_params(&named, kind);
     let mut assembly = Assembly { rules, uses_record: false, limit };
     let (slots, augmented) = match kind {
@@ -98,8 +98,8 @@ pub(in crate::transform::reverse) fn write(
     };
     let needed = if augmented.is_some() { assembly.needed_params() } else { Vec::new() };
     let Assembly { mut rules, uses_record, .. } = assembly;
-    if !rules.diagnostics.is_empty() {
-        return Err(rules.diagnostics);
+    if !rules.refused.diagnostics.is_empty() {
+        return Err(rules.refused);
     }
     let shared: Vec<AdjointParam> = rules.shared_shadows();
     let map = params_first(&mut rules.vars.function);

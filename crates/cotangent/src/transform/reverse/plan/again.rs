@@ -72,6 +72,8 @@ pub(in crate::transform::reverse) struct Slicer<'a> {
     /// The statement that cannot be repeated, where it is an error that there is one.
     stopped_at: Span,
     pub(in crate::transform::reverse) refused: Vec<Diagnostic>,
+    /// Memory of the thread's own that is needed as it was and can neither be filled again nor recorded as a whole.
+    pub(in crate::transform::reverse) unfilled: BTreeSet<LocalId>,
     trust: Trust,
 }
 
@@ -84,6 +86,7 @@ impl<'a> Slicer<'a> {
             stored_later: BTreeSet::new(),
             stopped_at: Span::NONE,
             refused: Vec::new(),
+            unfilled: BTreeSet::new(),
             trust: values.vars.facts.trust,
         }
     }
@@ -259,7 +262,12 @@ impl<'a> Slicer<'a> {
         if !is_repeated && depth != Depth::Iteration {
             return None;
         }
-        if !is_repeated && (!can_reach || own_variable(place).is_some_and(|local| self.values.points_inside(local))) {
+        if !can_reach && let Some(local) = own_variable(place) {
+            // Which element it was is not known again: all of them are recorded.
+            self.check_recordable(local, stmt);
+            return Some(Again::After(vec![local]));
+        }
+        if !can_reach || !is_repeated && own_variable(place).is_some_and(|local| self.values.points_inside(local)) {
             self.refuse_record(stmt);
         }
         if let PlaceKind::Local(local) = place.kind {
@@ -431,7 +439,11 @@ impl<'a> Slicer<'a> {
     }
 
     fn check_recordable(&mut self, local: LocalId, stmt: &Stmt) {
-        if !self.values.vars.is_register(local) || self.values.points_inside(local) {
+        let is_memory = !self.values.vars.is_register(local);
+        if is_memory {
+            self.unfilled.insert(local);
+        }
+        if is_memory || self.values.points_inside(local) {
             self.refuse_record(stmt);
         }
     }

@@ -200,9 +200,7 @@ impl Rules<'_> {
                         }
                         None => {
                             let found = same_array(self.facts.module, launch, [*other, position], stmt.span);
-                            if !self.diagnostics.contains(&found) {
-                                self.diagnostics.push(found);
-                            }
+                            self.report(found);
                         }
                     }
                 }

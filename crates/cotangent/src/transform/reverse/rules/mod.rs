@@ -46,11 +46,19 @@ pub(in crate::transform::reverse) struct Rules<'a> {
     /// Where in the text the statement stands.
     pub(in crate::transform::reverse) frames: Frames,
     pub(in crate::transform::reverse) derivatives: &'a mut dyn Derivatives,
-    pub(in crate::transform::reverse) diagnostics: Vec<Diagnostic>,
+    pub(in crate::transform::reverse) refused: Refused,
     /// What was decided so far.
     pub(in crate::transform::reverse) decisions: Vec<Decision>,
     /// Memory to which the reverse sweep takes every store back.
     pub(in crate::transform::reverse) rolled_back: BTreeSet<Object>,
+}
+
+/// Why no derivative is written.
+#[derive(Default)]
+pub(in crate::transform::reverse) struct Refused {
+    pub(in crate::transform::reverse) diagnostics: Vec<Diagnostic>,
+    /// Memory for whose sake it was refused: a derivative that keeps what is read of it may be possible.
+    pub(in crate::transform::reverse) unfilled: BTreeSet<LocalId>,
 }
 
 /// What others do to the adjoints that a function adds to.
@@ -71,8 +79,8 @@ impl Rules<'_> {
     }
 
     pub(in crate::transform::reverse) fn report(&mut self, diagnostic: Diagnostic) {
-        if !self.diagnostics.contains(&diagnostic) {
-            self.diagnostics.push(diagnostic);
+        if !self.refused.diagnostics.contains(&diagnostic) {
+            self.refused.diagnostics.push(diagnostic);
         }
     }
 
