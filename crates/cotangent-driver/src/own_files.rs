@@ -18,7 +18,7 @@ pub fn own_files(file: &Path, flags: &ParseFlags) -> Vec<(PathBuf, String)> {
         // What cannot be read is Clang's to complain about.
         let Ok(SourceText { text, .. }) = source_text(&path) else { continue };
         let own_folder = path.parent().map(Path::to_path_buf);
-        for name in included(&text) {
+        for name in text.lines().filter_map(quoted_include) {
             let candidates = own_folder.iter().chain(&folders).map(|folder| folder.join(name));
             let first = candidates.into_iter().find(|candidate| candidate.is_file());
             waiting.extend(first.filter(|path| seen.insert(path.clone())));
@@ -28,12 +28,10 @@ pub fn own_files(file: &Path, flags: &ParseFlags) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The names in `#include "name"`.
-fn included(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
-        rest.trim_start().strip_prefix('"')?.split('"').next()
-    })
+/// The name in `#include "name"`.
+pub(crate) fn quoted_include(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
+    rest.trim_start().strip_prefix('"')?.split('"').next()
 }
 
 /// The folders that flags name.

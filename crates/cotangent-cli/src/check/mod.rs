@@ -20,6 +20,7 @@ mod report;
 mod values;
 mod widen;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -104,7 +105,7 @@ pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
     let (file, cuda_path) = (&options.what.file, options.reading.cuda_path.as_deref());
     let input = Input { file, flags: &flags, cuda_path, colour: terminal.colour };
     let step = format!("Reading {}", file.display());
-    let Some(text) = terminal.step(&step, || device_part(&tools, &input))? else {
+    let Some(parts) = terminal.step(&step, || device_part(&tools, &input))? else {
         return outcome_of(options, &tools, &input, launches, terminal);
     };
     // No large library is made for a compiler to which `float` is `double`.
@@ -112,10 +113,15 @@ pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
         "checked in a copy of the file in which the library that it includes, and what the host does, are blanks",
     );
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
-    let copy = folder.path().join(file.file_name().unwrap_or_default());
-    std::fs::write(&copy, text).context("cannot write the program without its library")?;
-    let home = file.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    flags.clang_args.insert(0, format!("-I{}", home.display()));
+    for part in &parts {
+        std::fs::write(folder.path().join(&part.name), &part.text)
+            .context("cannot write the program without its library")?;
+    }
+    let copy = folder.path().join(&parts[0].name);
+    let homes: BTreeSet<&Path> = parts.iter().map(|part| part.home.as_path()).collect();
+    for home in homes {
+        flags.clang_args.insert(0, format!("-I{}", home.display()));
+    }
     let input = Input { file: &copy, flags: &flags, cuda_path, colour: terminal.colour };
     outcome_of(options, &tools, &input, launches, terminal)
 }
