@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::context::{Lowered, Pass, broken, problem_with_help};
-use super::intrinsic::C_FUNCTIONS;
+use super::intrinsic::{C_FUNCTIONS, PITCHED_MEMORY};
 use super::types::is_builtin_record;
 use super::vector::{self, Member};
 use crate::clang::{Kind, Node, NodeId};
@@ -187,7 +187,7 @@ impl<'a> Body<'_, 'a> {
         }
         if let Some(definition) = self.user_definition(id)
             && !(is_maker(name) && known.is_some())
-            && !(is_runtime(name) && known.is_some())
+            && !((is_runtime(name) || name == PITCHED_MEMORY) && known.is_some())
         {
             let is_static = definition.data.storage_class.as_deref() == Some("static");
             let is_implicit = definition.data.is_implicit || definition.data.explicitly_defaulted.is_some();
@@ -289,6 +289,7 @@ impl<'a> Body<'_, 'a> {
             _ if is_math(plain) && args > 0 => Callee::Math(plain.into()),
             _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),
             _ if is_runtime(name) => Callee::Runtime(name.into()),
+            PITCHED_MEMORY if args == 4 => Callee::Runtime(name.into()),
             _ if C_FUNCTIONS.contains(&name) && self.pass == Pass::Host => Callee::Runtime(name.into()),
             "memcpy" | "__builtin_memcpy" if self.pass == Pass::Device && args == 3 => Callee::CopyBytes,
             _ => Callee::Intrinsic(intrinsic(name)?),
