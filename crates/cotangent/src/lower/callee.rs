@@ -2,14 +2,15 @@
 
 use super::body::Body;
 use super::context::{Lowered, Pass, broken, problem_with_help};
-use super::intrinsic::{C_FUNCTIONS, PITCHED_MEMORY};
+use super::intrinsic::C_FUNCTIONS;
 use super::types::is_builtin_record;
 use super::vector::{self, Member};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::Name;
 use crate::rules::{
-    HalfCall, Intrinsic, OPAQUE_CALLS, Unsupported, half_call, intrinsic, is_math, is_runtime, unsupported,
+    HalfCall, Intrinsic, OPAQUE_CALLS, PITCHED_MEMORY, Unsupported, half_call, intrinsic, is_math, is_runtime,
+    unsupported,
 };
 
 /// What a call calls.

@@ -9,14 +9,15 @@ use crate::diagnostic;
 use crate::ir::{
     AtomicOp, BinaryOp, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type, Unread,
 };
-use crate::rules::{ALIGNED_MEMORY, ALLOCATE, CHECK_BLOCK, COPY, COPY_KIND, HOST_TO_HOST, HOST_ZEROS, Intrinsic};
+use crate::rules::{
+    ALIGNED_MEMORY, ALLOCATE, CHECK_BLOCK, COPY, COPY_KIND, HOST_TO_HOST, HOST_ZEROS, Intrinsic, PITCHED_MEMORY,
+};
 
 /// Functions of C that become functions of the runtime's table.
 pub(super) const C_FUNCTIONS: &[&str] = &["aligned_alloc", "calloc", "memalign", "memcpy"];
 
-/// Memory for rows at a distance that the runtime chooses. Here it is the one that GPUs have: the adjoint's rows must lie
-/// as the rows do, and all that a program may know of the distance is in the variable.
-pub(super) const PITCHED_MEMORY: &str = "cudaMallocPitch";
+/// The distance that GPUs give to rows is a multiple of so many bytes. The adjoint's rows must lie as the rows do, and all
+/// that a program may know of the distance is in the variable.
 const PITCH: i64 = 512;
 
 impl<'a> Body<'_, 'a> {

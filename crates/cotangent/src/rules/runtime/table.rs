@@ -46,6 +46,9 @@ pub const SNAPSHOT: &str = "cotangent::Snapshot";
 /// Makes memory of the device.
 pub const ALLOCATE: &str = "cudaMalloc";
 
+/// Makes memory for rows at a distance that the runtime chooses. It has no row: reading it makes it an [`ALLOCATE`].
+pub const PITCHED_MEMORY: &str = "cudaMallocPitch";
+
 /// Copies memory; the direction between arrays of the host, by its number in [`COPY_KIND`].
 pub const COPY: &str = "cudaMemcpy";
 pub const HOST_TO_HOST: i64 = 0;
