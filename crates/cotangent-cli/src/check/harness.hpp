@@ -72,12 +72,56 @@ void device(R (*function)(P...), const Launch&, Buffer* buffers) {
   ::cotangent::launch(DeviceCall<R, P...>{function, buffers}, dim3(1), dim3(1))();
 }
 
+// An argument of a host function, and how many buffers it takes.
+template <class P, class = void>
+struct Argument {
+  static constexpr size_t buffers = 1;
+  Buffer* given;
+
+  explicit Argument(Buffer* given) : given(given) {}
+  P get() { return Take<P>::from(*given); }
+};
+
+// A vector by reference has two: its elements and its size. What it holds after the call goes back to the first.
+template <class V>
+struct Argument<V&, std::void_t<typename V::value_type, decltype(std::declval<V&>().capacity())>> {
+  static constexpr size_t buffers = 2;
+  using Element = typename V::value_type;
+  Buffer* given;
+  std::remove_const_t<V> vector;
+
+  explicit Argument(Buffer* given) : given(given) {
+    const size_t size = *reinterpret_cast<size_t*>(given[1].host);
+    if (size > given[0].bytes / sizeof(Element)) {
+      fprintf(stderr, "a vector of %zu elements was given %lu bytes\n", size, given[0].bytes);
+      exit(89);
+    }
+    const Element* elements = reinterpret_cast<const Element*>(given[0].host);
+    vector.assign(elements, elements + size);
+  }
+  ~Argument() {
+    cudaMemcpy(given[0].data, static_cast<const void*>(vector.data()), vector.size() * sizeof(Element),
+               cudaMemcpyHostToDevice);
+  }
+  V& get() { return vector; }
+};
+
+// The number of buffers of the first so many arguments.
+template <class... P>
+constexpr size_t buffers_of(size_t arguments) {
+  const size_t each[] = {Argument<P>::buffers..., 0};
+  size_t sum = 0;
+  for (size_t a = 0; a < arguments; a++) sum += each[a];
+  return sum;
+}
+
 template <class R, class... P, size_t... I>
 void run_host(R (*function)(P...), Buffer* buffers, std::index_sequence<I...>) {
+  std::tuple<Argument<P>...> arguments{buffers + buffers_of<P...>(I)...};
   if constexpr (std::is_same<R, void>::value) {
-    function(Take<P>::from(buffers[I])...);
+    function(std::get<I>(arguments).get()...);
   } else {
-    *reinterpret_cast<R*>(buffers[sizeof...(P)].data) = function(Take<P>::from(buffers[I])...);
+    *reinterpret_cast<R*>(buffers[buffers_of<P...>(sizeof...(P))].data) = function(std::get<I>(arguments).get()...);
   }
 }
 

@@ -9,7 +9,8 @@ use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::Name;
 use crate::rules::{
-    HalfCall, Intrinsic, OPAQUE_CALLS, Unsupported, half_call, intrinsic, is_math, is_runtime, unsupported,
+    HalfCall, Intrinsic, OPAQUE_CALLS, PITCHED_MEMORY, Unsupported, half_call, intrinsic, is_math, is_runtime,
+    unsupported,
 };
 
 /// What a call calls.
@@ -187,7 +188,7 @@ impl<'a> Body<'_, 'a> {
         }
         if let Some(definition) = self.user_definition(id)
             && !(is_maker(name) && known.is_some())
-            && !(is_runtime(name) && known.is_some())
+            && !((is_runtime(name) || name == PITCHED_MEMORY) && known.is_some())
         {
             let is_static = definition.data.storage_class.as_deref() == Some("static");
             let is_implicit = definition.data.is_implicit || definition.data.explicitly_defaulted.is_some();
@@ -289,6 +290,7 @@ impl<'a> Body<'_, 'a> {
             _ if is_math(plain) && args > 0 => Callee::Math(plain.into()),
             _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),
             _ if is_runtime(name) => Callee::Runtime(name.into()),
+            PITCHED_MEMORY if args == 4 => Callee::Runtime(name.into()),
             _ if C_FUNCTIONS.contains(&name) && self.pass == Pass::Host => Callee::Runtime(name.into()),
             "memcpy" | "__builtin_memcpy" if self.pass == Pass::Device && args == 3 => Callee::CopyBytes,
             _ => Callee::Intrinsic(intrinsic(name)?),

@@ -7,7 +7,7 @@ use super::intrinsic::string_literal;
 use crate::clang::Node;
 use crate::clang::types::{Spelled, parse};
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Expr, ExprKind, Place, PlaceKind, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, IntKind, Place, PlaceKind, Type};
 
 impl<'a> Body<'_, 'a> {
     /// The value of a conversion.
@@ -50,12 +50,16 @@ impl<'a> Body<'_, 'a> {
             | "FloatingCast"
             | "FloatingToBoolean"
             | "BooleanToSignedIntegral"
-            | "BitCast"
             | "IntegralToPointer"
             | "PointerToIntegral" => {
                 let ty = self.context.node_type(self.pass, node)?;
                 let value = self.value(operand)?;
                 Ok(convert(value, ty))
+            }
+            "BitCast" => {
+                let ty = self.context.node_type(self.pass, node)?;
+                let value = self.value(operand)?;
+                Ok(stepped_by_bytes(&value, &ty).unwrap_or_else(|| convert(value, ty)))
             }
             "DerivedToBase" | "UncheckedDerivedToBase" if node.is_glvalue() => self.place(node).map(Expr::load),
             "DerivedToBase" | "UncheckedDerivedToBase" => {
@@ -137,6 +141,36 @@ impl<'a> Body<'_, 'a> {
         }
         Expr::new(ExprKind::AddressOf(place), ty).at(span)
     }
+}
+
+/// `(T*)((char*)p + bytes)` for a `T* p`, as rows with a pitch are found, is `p + bytes / sizeof(T)`: between two elements
+/// there is none to be read, and the memory stays that of `p`.
+fn stepped_by_bytes(value: &Expr, ty: &Type) -> Option<Expr> {
+    let ExprKind::Binary(BinaryOp::Offset, bytes_of, bytes) = &value.kind else { return None };
+    let pointee = |ty: &Type| match ty {
+        Type::Pointer(pointer) => Some(pointer.pointee.clone()),
+        Type::Void
+        | Type::Bool
+        | Type::Int(_)
+        | Type::Float(_)
+        | Type::Array(..)
+        | Type::Record(_)
+        | Type::Opaque(_) => None,
+    };
+    let base = bytes_of.as_cast()?;
+    let element = pointee(ty).filter(|element| pointee(&base.ty).as_ref() == Some(element))?;
+    let is_bytes =
+        matches!(pointee(&value.ty), Some(Type::Int(IntKind::Char | IntKind::SignedChar | IntKind::UnsignedChar)));
+    if !is_bytes || !matches!(element, Type::Int(_) | Type::Float(_) | Type::Record(_)) {
+        return None;
+    }
+    // A number says whether it ends at an element; then counting elements is the way out.
+    if bytes.as_int().is_some() {
+        return None;
+    }
+    let width = convert(Expr::new(ExprKind::SizeOf(element), Type::SIZE), Type::LONG);
+    let count = Expr::binary(BinaryOp::Divide, convert((**bytes).clone(), Type::LONG), width).at(value.span);
+    Some(Expr::binary(BinaryOp::Offset, convert(base.clone(), ty.clone()), count).at(value.span))
 }
 
 /// The type of a pointer to a place. A name that means several records in other scopes tells nothing; the place knows.

@@ -9,10 +9,16 @@ use crate::diagnostic;
 use crate::ir::{
     AtomicOp, BinaryOp, CollectiveOp, Expr, ExprKind, Launch, Name, OpaqueArg, Stmt, StmtKind, Type, Unread,
 };
-use crate::rules::{ALIGNED_MEMORY, CHECK_BLOCK, COPY, COPY_KIND, HOST_TO_HOST, HOST_ZEROS, Intrinsic};
+use crate::rules::{
+    ALIGNED_MEMORY, ALLOCATE, CHECK_BLOCK, COPY, COPY_KIND, HOST_TO_HOST, HOST_ZEROS, Intrinsic, PITCHED_MEMORY,
+};
 
 /// Functions of C that become functions of the runtime's table.
 pub(super) const C_FUNCTIONS: &[&str] = &["aligned_alloc", "calloc", "memalign", "memcpy"];
+
+/// The distance that GPUs give to rows is a multiple of so many bytes. The adjoint's rows must lie as the rows do, and all
+/// that a program may know of the distance is in the variable.
+const PITCH: i64 = 512;
 
 impl<'a> Body<'_, 'a> {
     /// Lowers the arguments of a barrier, atomic or exchange.
@@ -122,10 +128,27 @@ impl<'a> Body<'_, 'a> {
                 let kind = Expr::cast(Expr::int(HOST_TO_HOST), Type::Opaque(COPY_KIND.name.into()));
                 (COPY.into(), vec![to.clone(), from.clone(), bytes.clone(), kind], Type::Void)
             }
+            (PITCHED_MEMORY, [pointer, pitch, width, height]) => {
+                let args = self.pitched_memory(pointer.clone(), pitch.clone(), width.clone(), height.clone());
+                (ALLOCATE.into(), args, result)
+            }
             _ => (call, args, result),
         };
         let action = Action::Statement(Box::new(move |into| StmtKind::Runtime { call, args, into }));
         Ok(PreparedCall { action, result })
+    }
+
+    /// Stores the distance of rows; the arguments of the call that makes the memory.
+    fn pitched_memory(&mut self, mut pointer: Expr, pitch: Expr, width: Expr, mut height: Expr) -> Vec<Expr> {
+        let size = |number: i64| convert(Expr::int(number), Type::SIZE);
+        let up = Expr::binary(BinaryOp::Add, convert(width, Type::SIZE), size(PITCH - 1));
+        let rows = Expr::binary(BinaryOp::Divide, up, size(PITCH));
+        let value = Expr::binary(BinaryOp::Multiply, rows, size(PITCH));
+        let place = super::place::deref(pitch);
+        let before = self.block.len();
+        self.emit(StmtKind::Assign { place: place.clone(), value });
+        self.protect(before, [&mut pointer, &mut height]);
+        vec![pointer, Expr::binary(BinaryOp::Multiply, Expr::load(place), convert(height, Type::SIZE))]
     }
 
     /// A variable given by reference: a symbol.

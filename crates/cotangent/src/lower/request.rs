@@ -34,19 +34,22 @@ pub(super) fn lower_request(context: &mut Context<'_>, request: &str) -> Option<
     }
 }
 
-/// A function that takes vectors has other parameters in the module, which nobody could call as the user's.
+/// The derivative has a pointer and a size in the place of a vector. One by value is the function's own: what becomes of it
+/// nobody sees, whereas memory behind a pointer is the caller's.
 fn refuse_vectors(context: &Context<'_>, pass: Pass, id: NodeId) -> Lowered<()> {
     let node = context.declarations(pass).get(id).map(|declared| declared.node);
-    match node.and_then(|node| {
-        node.children(Kind::ParmVarDecl).find(|param| context.vector_elements(pass, param.ty()).is_some())
-    }) {
+    let is_by_value = |param: &&Node| {
+        let is_lasting = param.ty().trim_end().ends_with('&') && !param.ty().trim_end().ends_with("&&");
+        !is_lasting && context.vector_elements(pass, param.ty()).is_some()
+    };
+    match node.and_then(|node| node.children(Kind::ParmVarDecl).find(is_by_value)) {
         None => Ok(()),
         Some(param) => problem_with_help(
             diagnostic::UNSUPPORTED_TYPE,
             param.span,
-            format!("the requested function takes the `std::vector` `{}`", param.name()),
-            "nothing says how long its derivative is",
-            "ask for a function that takes a pointer and a size: `v.data()` and `v.size()`",
+            format!("the requested function takes the `std::vector` `{}` as its own", param.name()),
+            "its changes are lost",
+            "take it by reference, `std::vector<T>&` or `const std::vector<T>&`",
         ),
     }
 }

@@ -1,6 +1,6 @@
-//! `std::vector` of numbers in host code. A variable is memory of the host and its size; the memory is freed wherever
-//! the variable's scope is left. A parameter by reference is a pointer and a size. What would change the size of a vector
-//! that has one is refused: then it would be other memory.
+//! `std::vector` in host code, of numbers or, as a parameter, of structs. A variable is memory of the host and its size; the
+//! memory is freed wherever the variable's scope is left. A parameter by reference is a pointer and a size. What would change
+//! the size of a vector that has one is refused: then it would be other memory.
 
 use super::body::{Binding, Body, Enclosing, Owned, Vector};
 use super::constant::convert;
@@ -141,7 +141,10 @@ impl<'a> Body<'_, 'a> {
             return broken(node.span, "a vector of nothing");
         };
         let ty = self.context.type_of(self.pass, &spelling, node.span)?;
-        if matches!(ty, Type::Int(_) | Type::Float(_)) && self.pass == Pass::Host {
+        // Whoever made a parameter's structs has run their constructors; those of a variable would have to run here.
+        let is_made = node.kind == Kind::ParmVarDecl;
+        let is_read = matches!(ty, Type::Int(_) | Type::Float(_)) || is_made && matches!(ty, Type::Record(_));
+        if is_read && self.pass == Pass::Host {
             return Ok(ty);
         }
         problem_with_help(
@@ -149,7 +152,7 @@ impl<'a> Body<'_, 'a> {
             node.span,
             format!("a `std::vector` of `{spelling}` is not supported here"),
             "of this type",
-            "use vectors of floating or integer numbers in host code",
+            "use vectors of floating or integer numbers in host code, or of structs as parameters by reference",
         )
     }
 
@@ -254,6 +257,15 @@ impl<'a> Body<'_, 'a> {
             return Ok(false);
         };
         let ty = self.context.node_type(self.pass, variable)?;
+        if matches!(ty, Type::Record(_)) {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_DECLARATION,
+                variable.span,
+                format!("`{}` is a copy of each struct of a vector", variable.name()),
+                "declared here",
+                "make it a reference: `for (const T& element : v)`",
+            );
+        }
         self.scopes.push(Default::default());
         let (counter, index) = self.counter(variable);
         let place = element(Expr::load(vector.data.clone()), index).at(variable.span);

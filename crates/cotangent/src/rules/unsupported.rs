@@ -39,10 +39,6 @@ const SET_OUTSIDE: &str =
 
 /// Functions that `include/parse` declares, by name, with the way out.
 const UNSUPPORTED_RUNTIME: &[(&str, &str)] = &[
-    (
-        "cudaMallocPitch",
-        "allocate rows without padding by cudaMalloc(&pointer, width * height), with width as the pitch",
-    ),
     ("cudaHostRegister", PINNED_OUTSIDE),
     ("cudaHostUnregister", PINNED_OUTSIDE),
     (

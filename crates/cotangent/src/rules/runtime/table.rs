@@ -43,6 +43,12 @@ pub const FREES: &str = "cotangent::Frees";
 /// A copy of an array, by which its reverse sweep finds it again: the handle that `cotangent::take_snapshot` gives.
 pub const SNAPSHOT: &str = "cotangent::Snapshot";
 
+/// Makes memory of the device.
+pub const ALLOCATE: &str = "cudaMalloc";
+
+/// Makes memory for rows at a distance that the runtime chooses. It has no row: reading it makes it an [`ALLOCATE`].
+pub const PITCHED_MEMORY: &str = "cudaMallocPitch";
+
 /// Copies memory; the direction between arrays of the host, by its number in [`COPY_KIND`].
 pub const COPY: &str = "cudaMemcpy";
 pub const HOST_TO_HOST: i64 = 0;
@@ -76,7 +82,7 @@ pub(super) const TABLE: &[(Option<&str>, &[Row])] =
     &[(None, CUDA), (Some("<cstdlib>"), C), (Some("<cotangent/runtime.hpp>"), OWN)];
 
 const CUDA: &[Row] = &[
-    row("cudaMalloc", Class::Allocate { maker: "cotangent::device_memory" }),
+    row(ALLOCATE, Class::Allocate { maker: "cotangent::device_memory" }),
     row("cudaMallocManaged", Class::Allocate { maker: "cotangent::managed_memory" }),
     row("cudaMallocHost", Class::Allocate { maker: "cotangent::pinned_memory" }),
     row("cudaMallocAsync", Class::Allocate { maker: "cotangent::device_memory" }),
