@@ -64,6 +64,11 @@ pub(crate) enum Task {
     /// No GPU is needed. The exit code is the program's own; a program that a signal ends gives 128 plus the signal's
     /// number. With --check it is 1 if the program succeeded and something was found.
     Run(Run),
+    /// Compile a CUDA program for the CPU and keep it
+    ///
+    /// The program runs by itself, or with --shared is a library for other programs, with debug information. No GPU is
+    /// needed. The CUDA runtime that it uses is `cotangent where cudart`, which must stay where it is.
+    Build(Build),
     /// Try the whole tool on this machine: with nvcc, and with --gpu on the GPU
     ///
     /// The command carries over three hundred small programs: kernels, device functions and host functions, and examples.
@@ -304,11 +309,11 @@ pub(crate) struct Check {
     pub(crate) samples: usize,
 
     /// Also compile the derivatives with nvcc, execute what it made on the CPU, and compare
-    #[arg(long)]
+    #[arg(long, conflicts_with = "database")]
     pub(crate) nvcc: bool,
 
     /// Also compile the derivatives with nvcc, run them on the GPU of this machine, and compare
-    #[arg(long, conflicts_with = "nvcc")]
+    #[arg(long, conflicts_with_all = ["nvcc", "database"])]
     pub(crate) gpu: bool,
 
     /// Which derivatives are checked
@@ -395,10 +400,11 @@ pub(crate) enum Mode {
 
 /// `cotangent run`.
 #[derive(Debug, Args)]
-#[command(override_usage = "cotangent run [OPTIONS] <FILE> [--args WORD…] [-- FLAGS…]")]
+#[command(override_usage = "cotangent run [OPTIONS] <FILE> [OTHER]... [--args WORD…] [-- FLAGS…]")]
 #[command(after_help = "\
 Examples:
   cotangent run program.cu
+  cotangent run program.cu grid.cu                    a program of two files
   cotangent run program.cu --check                    find races and bad accesses
   cotangent run program.cu --args input.txt -v        words for the program
   cotangent run program.cu -- -std=c++20 -I include   words for the compiler
@@ -406,6 +412,10 @@ Examples:
 pub(crate) struct Run {
     /// The CUDA file
     pub(crate) file: PathBuf,
+
+    /// Other files of the program, each compiled by itself
+    #[arg(value_name = "OTHER", conflicts_with = "printed")]
+    pub(crate) others: Vec<PathBuf>,
 
     /// Check every access to memory and every barrier while the program runs
     #[arg(long)]
@@ -416,11 +426,11 @@ pub(crate) struct Run {
     pub(crate) printed: bool,
 
     /// Run what nvcc makes of the program: its PTX, executed on the CPU with a CUDA runtime of Cotangent's
-    #[arg(long, conflicts_with_all = ["printed", "cuda_path"])]
+    #[arg(long, conflicts_with_all = ["printed", "cuda_path", "database"])]
     pub(crate) nvcc: bool,
 
     /// Run what nvcc makes of the program on the GPU of this machine
-    #[arg(long, conflicts_with_all = ["printed", "cuda_path", "nvcc", "check", "seed", "threads"])]
+    #[arg(long, conflicts_with_all = ["printed", "cuda_path", "database", "nvcc", "check", "seed", "threads"])]
     pub(crate) gpu: bool,
 
     /// Permute the order of blocks and threads; 0 is the natural order
@@ -437,6 +447,33 @@ pub(crate) struct Run {
     /// Words for the program: all up to `--` or the end
     #[arg(long, value_name = "WORD", num_args = 0.., allow_hyphen_values = true)]
     pub(crate) args: Vec<OsString>,
+}
+
+/// `cotangent build`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cotangent build program.cu -o program
+  cotangent build program.cu grid.cu -o program -- -I include -O3
+  cotangent build step.cu -o libstep.so --shared")]
+pub(crate) struct Build {
+    /// The CUDA file
+    pub(crate) file: PathBuf,
+
+    /// Other files of the program, each compiled by itself
+    #[arg(value_name = "OTHER")]
+    pub(crate) others: Vec<PathBuf>,
+
+    /// The program that is written
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// Make a shared library
+    #[arg(long)]
+    pub(crate) shared: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// `cotangent selftest`.
@@ -532,6 +569,11 @@ pub(crate) struct Reading {
     #[arg(long, value_name = "DIR")]
     pub(crate) cuda_path: Option<PathBuf>,
 
+    /// Take flags from this compilation database, compile_commands.json or its folder, and the other files of the program
+    /// unless some are named
+    #[arg(short = 'p', long, value_name = "PATH")]
+    pub(crate) database: Option<PathBuf>,
+
     /// Compiler flags, as for nvcc: -I, -D, -std, -gencode, -Xcompiler, …
     #[arg(last = true, value_name = "FLAGS")]
     pub(crate) flags: Vec<String>,
@@ -593,6 +635,7 @@ impl Arguments {
             match &mut arguments.task {
                 Task::Run(Run { reading, .. }) | Task::Check(Check { reading, .. }) => reading.flags = flags,
                 Task::Print(_)
+                | Task::Build(_)
                 | Task::Grad(_)
                 | Task::Cc(_)
                 | Task::Selftest(_)

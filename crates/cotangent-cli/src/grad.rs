@@ -6,9 +6,10 @@ use std::path::Path;
 use anyhow::Result;
 use cotangent_driver::derivative::{self, Extent, Printed, Wanted, print_derivative, print_plan};
 use cotangent_driver::program::Input;
-use cotangent_driver::{Environment, Tools, flags};
+use cotangent_driver::{Environment, Tools};
 
 use crate::arguments::{Grad, Mode};
+use crate::reading;
 use crate::terminal::Terminal;
 use crate::text;
 
@@ -22,9 +23,7 @@ impl Grad {
 }
 
 pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
-    let mut flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
-    flags.others.clone_from(&options.what.others);
-    terminal.flag_notes(&flags.notes);
+    let flags = reading::together(&options.reading, &options.what.file, &options.what.others, terminal)?;
     let tools = Tools::find(Environment::of_process())?;
     let file = &options.what.file;
     let cuda_path = options.reading.cuda_path.as_deref();

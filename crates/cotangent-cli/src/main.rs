@@ -2,6 +2,7 @@
 //! looks on a terminal in `terminal`.
 
 mod arguments;
+mod build;
 mod cc;
 mod check;
 mod doctor;
@@ -11,6 +12,7 @@ mod grad;
 mod linked;
 mod print;
 mod programs;
+mod reading;
 mod run;
 mod run_nvcc;
 mod selftest;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Task::Grad(options) => grad::grad(options, &terminal),
         Task::Check(options) => check::check(options, &terminal),
         Task::Cc(options) => cc::cc(options, &terminal),
+        Task::Build(options) => build::build(options, &terminal),
         Task::Run(options) => run::run(options, &terminal),
         Task::Selftest(options) => selftest::selftest(options, &terminal),
         Task::Where { what } => whereabouts::print(*what),

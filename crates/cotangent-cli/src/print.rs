@@ -2,15 +2,15 @@
 
 use anyhow::Result;
 use cotangent_driver::program::{self, Form, Input};
-use cotangent_driver::{Environment, Tools, flags};
+use cotangent_driver::{Environment, Tools};
 
 use crate::arguments::{Dialect, Print};
+use crate::reading;
 use crate::terminal::Terminal;
 use crate::text;
 
 pub(crate) fn print(options: &Print, terminal: &Terminal) -> Result<u8> {
-    let flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
-    terminal.flag_notes(&flags.notes);
+    let flags = reading::alone(&options.reading, &options.file, terminal)?;
     let tools = Tools::find(Environment::of_process())?;
     let input = Input {
         file: &options.file,

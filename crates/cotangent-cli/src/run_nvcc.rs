@@ -36,6 +36,7 @@ pub(crate) fn ending(
     let request = LinkRequest {
         runtime: library.as_deref().map_or(Runtime::OfGpu, Runtime::OfCpu),
         file: &options.file,
+        others: &options.others,
         flags: &options.reading.flags,
         check: options.check,
         output: &program,

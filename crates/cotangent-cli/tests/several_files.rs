@@ -1,5 +1,5 @@
 //! Programs of several files: what other files define is found, and a file that means something else beside another is
-//! refused.
+//! refused. They are run, and kept as programs and libraries.
 
 use std::process::Command;
 
@@ -12,6 +12,9 @@ const SOLVE: &str = "#include \"grid.h\"\n#define SCALE 2.0\n\
 
 const HEADER: &str = "#pragma once\ndouble* allocate(int n);\nvoid square(const double* x, double* y, int n);\ndouble mean(double, double);\n";
 
+/// A type without a name is spelt by the path of its file, which differs between the first file and others.
+const UNNAMED: &str = "enum { FAILED = -1 };\ninline int failed() { return FAILED; }\n";
+
 const GRID: &str = "double* allocate(int n) {\n  double* p;\n  cudaMalloc(&p, n * sizeof(double));\n  return p;\n}\n\
     __global__ void square_kernel(const double* x, double* y, int n) {\n  int i = threadIdx.x;\n  \
     if (i < n) y[i] = SCALE * x[i] * x[i];\n}\n\
@@ -21,13 +24,10 @@ const GRID: &str = "double* allocate(int n) {\n  double* p;\n  cudaMalloc(&p, n 
 fn said(first_lines: &str, words: &[&str]) -> (String, Option<i32>) {
     let folder = tempfile::tempdir().unwrap();
     let grid = format!("#include \"grid.h\"\n{first_lines}\n{GRID}");
-    for (name, text) in [("solve.cu", SOLVE), ("grid.h", HEADER), ("grid.cu", &grid)] {
+    for (name, text) in [("solve.cu", SOLVE), ("grid.h", &format!("{HEADER}{UNNAMED}")), ("grid.cu", &grid)] {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
-    let output = command.current_dir(folder.path()).args(words).env_remove("CLICOLOR_FORCE").output().unwrap();
-    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    (text.concat(), output.status.code())
+    said_in(folder.path(), COMMAND, words)
 }
 
 const CHECK: [&str; 9] =
@@ -63,4 +63,125 @@ fn an_overload_of_another_file_is_noticed() {
         command.current_dir(folder.path()).args(["grad", "first.cu", "second.cu", "--fn", "f"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("C0109") && text.contains("third"), "{text}");
+}
+
+const MAIN: &str = "#include <cstdio>\nvoid square(const double* x, double* y, int n);\n\
+    __global__ void fill(double* x, int n) {\n  int i = threadIdx.x;\n  if (i < n) x[i] = FACTOR * i;\n}\n\
+    int main(int count, char**) {\n  double *a, *b, h[4];\n  cudaMalloc(&a, sizeof h);\n  cudaMalloc(&b, sizeof h);\n  \
+    fill<<<1, 32>>>(a, 4);\n  square(a, b, 4);\n  cudaMemcpy(h, b, sizeof h, cudaMemcpyDeviceToHost);\n  \
+    std::printf(\"%d: %g\\n\", count, h[3]);\n  return count;\n}\n";
+
+/// It has a kernel of the same name and a variable of the device: each file is compiled by itself.
+const SQUARE: &str = "static __device__ double power = 1;\n\
+    static __global__ void fill(const double* x, double* y, int n) {\n  int i = threadIdx.x;\n  \
+    if (i < n) y[i] = power * x[i] * x[i];\n}\n\
+    void square(const double* x, double* y, int n) { fill<<<1, 32>>>(x, y, n); }\n\
+    extern \"C\" int squared_on_device(int n) {\n  double h = n, *a, *b;\n  cudaMalloc(&a, sizeof h);\n  \
+    cudaMalloc(&b, sizeof h);\n  cudaMemcpy(a, &h, sizeof h, cudaMemcpyHostToDevice);\n  square(a, b, 1);\n  \
+    cudaMemcpy(&h, b, sizeof h, cudaMemcpyDeviceToHost);\n  return (int)h;\n}\n";
+
+fn folder_of_program() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("main.cu"), MAIN).unwrap();
+    std::fs::write(folder.path().join("square.cu"), SQUARE).unwrap();
+    folder
+}
+
+/// What a command says in a folder, and its exit code.
+fn said_in(folder: &std::path::Path, program: &str, words: &[&str]) -> (String, Option<i32>) {
+    let mut command = Command::new(program);
+    let output = command.current_dir(folder).args(words).env_remove("CLICOLOR_FORCE").output().unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    (text.concat(), output.status.code())
+}
+
+const COMMAND: &str = env!("CARGO_BIN_EXE_cotangent");
+
+#[test]
+fn a_program_of_several_files_runs() {
+    let folder = folder_of_program();
+    for check in [&["run", "main.cu", "square.cu"][..], &["run", "main.cu", "square.cu", "--check"]] {
+        let words = [check, &["--args", "x", "--", "-DFACTOR=2"]].concat();
+        let (text, code) = said_in(folder.path(), COMMAND, &words);
+        assert!(text.contains("2: 36") && code == Some(2), "{text}");
+    }
+    let (text, code) = said_in(folder.path(), COMMAND, &["run", "main.cu", "--", "-DFACTOR=2"]);
+    assert!(text.contains("square") && code != Some(0), "without the other file: {text}");
+}
+
+#[test]
+fn a_program_that_is_built_runs_by_itself() {
+    let folder = folder_of_program();
+    let words = ["build", "main.cu", "square.cu", "-o", "program", "--", "-DFACTOR=2"];
+    let (text, code) = said_in(folder.path(), COMMAND, &words);
+    assert_eq!(code, Some(0), "{text}");
+    let (text, code) = said_in(folder.path(), "./program", &["x", "y"]);
+    assert_eq!((text.as_str(), code), ("3: 36\n", Some(3)));
+    let debug = std::fs::read(folder.path().join("program")).unwrap();
+    assert!(debug.windows(11).any(|bytes| bytes == b".debug_info"), "it has debug information");
+}
+
+#[test]
+fn a_library_that_is_built_is_loaded_by_other_programs() {
+    let folder = folder_of_program();
+    let (text, code) = said_in(folder.path(), COMMAND, &["build", "square.cu", "-o", "libsquare.so", "--shared"]);
+    assert_eq!(code, Some(0), "{text}");
+    let script = "import ctypes; print(ctypes.CDLL('./libsquare.so').squared_on_device(7))";
+    let (text, _) = said_in(folder.path(), "python3", &["-c", script]);
+    assert_eq!(text, "49\n");
+}
+
+/// A database as CMake writes it: two targets, flags with paths from the build folder, and one flag that differs.
+fn with_database(factor_of_square: &str) -> tempfile::TempDir {
+    let folder = folder_of_program();
+    let build = folder.path().join("build");
+    std::fs::create_dir(&build).unwrap();
+    std::fs::write(folder.path().join("other.cu"), "int main() { return 9; }\n").unwrap();
+    std::fs::write(build.join("factor.rsp"), "-DFACTOR=2").unwrap();
+    let entry = |file: &str, target: &str, flags: &str| {
+        let (build, file) = (build.display(), folder.path().join(file).display().to_string());
+        let output = format!("CMakeFiles/{target}.dir/{}.o", file.rsplit('/').next().unwrap_or_default());
+        let command =
+            format!("nvcc -forward-unknown-to-host-compiler {flags} -I../headers -x cu -c {file} -o {output}");
+        format!(
+            "{{\"directory\": \"{build}\", \"command\": \"{command}\", \"file\": \"{file}\", \"output\": \"{output}\"}}"
+        )
+    };
+    let entries = [
+        entry("main.cu", "program", "--options-file factor.rsp"),
+        entry("square.cu", "program", factor_of_square),
+        entry("other.cu", "another", ""),
+    ];
+    std::fs::write(build.join("compile_commands.json"), format!("[{}]", entries.join(",\n"))).unwrap();
+    folder
+}
+
+#[test]
+fn flags_and_files_come_from_a_compilation_database() {
+    let folder = with_database("");
+    for database in ["build", "build/compile_commands.json"] {
+        let (text, code) = said_in(folder.path(), COMMAND, &["run", "main.cu", "-p", database]);
+        assert!(text.contains("1: 36") && code == Some(1), "{text}");
+    }
+    let (text, code) = said_in(folder.path(), COMMAND, &["run", "absent.cu", "-p", "build"]);
+    assert!(text.contains("absent.cu") && code != Some(0), "{text}");
+    std::fs::write(folder.path().join("new.cu"), MAIN).unwrap();
+    let (text, code) = said_in(folder.path(), COMMAND, &["run", "new.cu", "--database", "build"]);
+    assert!(text.contains("new.cu is not in build/compile_commands.json") && code == Some(2), "{text}");
+}
+
+/// Files that are read as one text must be compiled by the same flags.
+#[test]
+fn flags_that_differ_between_files_are_noticed() {
+    let words = ["grad", "square.cu", "--fn", "square", "--wrt", "x,y", "-p", "build"];
+    let folder = with_database("-DFACTOR=3");
+    let (text, code) = said_in(folder.path(), COMMAND, &[&words[..], &["main.cu"]].concat());
+    assert!(text.contains("main.cu is compiled with other flags than square.cu") && code == Some(2), "{text}");
+    let (text, code) = said_in(folder.path(), COMMAND, &words);
+    assert!(text.contains("main.cu is left out") && text.contains("square_grad") && code == Some(0), "{text}");
+    let main = ["grad", "main.cu", "--fn", "main", "--wrt", "a@10", "--of", "b", "-p", "build"];
+    let (text, code) = said_in(folder.path(), COMMAND, &main);
+    assert!(text.contains("C0204") && code == Some(1), "what is needed of it is missed: {text}");
+    let (text, code) = said_in(with_database("-DFACTOR=2").path(), COMMAND, &main);
+    assert!(text.contains("main_program_grad") && code == Some(0), "{text}");
 }

@@ -22,6 +22,13 @@ pub(crate) fn api() -> &'static Api {
     STARTED.get_or_init(|| cotangent_cpu::start(configuration()))
 }
 
+/// The table for a program that `cotangent build` made: compiled for the CPU, it does its work when it is submitted, as
+/// `cotangent run` has it. `COTANGENT_CUDART_…` configure it too.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn cotangent_runtime_table() -> *const Api {
+    cotangent_cpu::start(Config { late: false, ..configuration() })
+}
+
 fn configuration() -> Config {
     Config {
         seed: setting("COTANGENT_CUDART_SEED"),

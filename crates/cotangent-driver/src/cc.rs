@@ -28,6 +28,7 @@ use crate::tools::{Tools, find_nvcc};
 
 use copies::Copies;
 use line::Line;
+pub(crate) use line::split_words;
 use mentions::{ARCHITECTURE, HEADER};
 
 /// What to do with a command line.
@@ -88,6 +89,11 @@ fn answer(tools: &Tools, line: &Line, input: &Input<'_>) -> Result<Option<Printe
         }
     }
     Ok(text)
+}
+
+/// The flags of a command line, which runs in a folder, by which its inputs are read.
+pub(crate) fn flags_for_reading(environment: &Environment, words: &[String], folder: &Path) -> Vec<String> {
+    Line::read_in(environment, words, folder).flags_for_reading()
 }
 
 /// As [`plan`]; `answer` gets the inputs that may have requests.

@@ -62,21 +62,78 @@ const CHECKED: &[&str] = &[
 /// For checked code, Clang only translates: its text is edited before LLVM optimises it.
 const TRANSLATE_ONLY: &[&str] = &["-emit-llvm", "-Xclang", "-disable-llvm-passes"];
 
+/// The runtime's library, by the name that it bears.
+const RUNTIME: &str = "libcudart.so.13";
+
 /// What every program reads first, as text.
 const AS_TEXT: [&str; 2] = ["-include", "cuda_runtime.h"];
 
+/// What is made of the objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Product<'a> {
+    /// A shared object for `cotangent run`, which brings the runtime.
+    Loaded,
+    /// A program that runs by itself, with the runtime in this folder ([`crate::cudart::folder`]).
+    Executable(&'a Path),
+    /// A library with the runtime in this folder.
+    Library(&'a Path),
+}
+
+/// What gives a program that nobody loads its runtime: before its own static constructors, as `support.cpp` does elsewhere.
+const ATTACH: &str = "#include \"cotangent/cpu.hpp\"\n\
+    extern \"C\" const CotangentApi* cotangent_runtime_table();\n\
+    extern \"C\" uint32_t cotangent_attach(const CotangentApi*);\n\
+    __attribute__((constructor(101))) static void attach() { cotangent_attach(cotangent_runtime_table()); }\n";
+
 /// Compiles and links. Clang's complaints about the text come back as [`DriverError::Rejected`].
 pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverError> {
+    compile_together(tools, std::slice::from_ref(request), Product::Loaded)
+}
+
+/// Compiles the files of all requests, each with its own flags and texts, and links them to the output of the first.
+pub fn compile_together(tools: &Tools, requests: &[CpuRequest<'_>], product: Product<'_>) -> Result<(), DriverError> {
+    let Some(first) = requests.first() else { return Ok(()) };
     let headers = Headers::materialise(&tools.environment)?;
     let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
-    let support = support_object(tools, &headers, request.check)?;
+    let support = support_object(tools, &headers, first.check)?;
+    let mut link = Command::new(&tools.clang.path);
+    for (index, request) in requests.iter().enumerate() {
+        let folder = scratch.path().join(index.to_string());
+        fs::create_dir(&folder).map_err(DriverError::file("make", &folder))?;
+        link.args(objects(tools, &headers, request, &folder)?);
+    }
+    link.args(match product {
+        Product::Loaded | Product::Library(_) => ["-shared", "-pthread"],
+        Product::Executable(_) => ["-pie", "-pthread"],
+    });
+    if let Product::Executable(runtime) | Product::Library(runtime) = product {
+        let attach = scratch.path().join("attach.cpp");
+        let object = attach.with_extension("o");
+        fs::write(&attach, ATTACH).map_err(DriverError::file("write", &attach))?;
+        run(tools, compiler(tools, &headers, false).args(["-c", "-o"]).arg(&object).arg(&attach))?;
+        link.arg(&object);
+        let library = runtime.join(RUNTIME);
+        link.arg(format!("-Wl,-rpath,{}", runtime.display())).arg(&library);
+    }
+    // Behind the user's files: it ends their shared memory with a guard.
+    link.arg(&support).args(requests.iter().flat_map(|request| &request.flags.link_args));
+    link.arg("-o").arg(first.output);
+    run(tools, &mut link)
+}
 
-    let precompiled = precompiled_header(tools, &headers, request);
+/// The objects of a request, in a folder of theirs.
+fn objects(
+    tools: &Tools,
+    headers: &Headers,
+    request: &CpuRequest<'_>,
+    scratch: &Path,
+) -> Result<Vec<PathBuf>, DriverError> {
+    let precompiled = precompiled_header(tools, headers, request);
 
-    let overlay = write_overlay(scratch.path(), request.texts)?;
-    let object_of = |index: usize| scratch.path().join(format!("{index}.o"));
+    let overlay = write_overlay(scratch, request.texts)?;
+    let object_of = |index: usize| scratch.join(format!("{index}.o"));
     let compile_with = |index: usize, unit: &Path, first: [&OsStr; 2]| {
-        let mut command = compiler(tools, &headers, request.colour);
+        let mut command = compiler(tools, headers, request.colour);
         if request.check {
             command.args(CHECKED);
         }
@@ -90,7 +147,7 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
         };
         // Clang looks for what it is to compile on disk only, before it looks at texts.
         match request.texts.iter().position(|text| text.path == *unit).filter(|_| !unit.exists()) {
-            Some(text) => command.arg(written_text(scratch.path(), text)),
+            Some(text) => command.arg(written_text(scratch, text)),
             None => command.arg(as_argument(unit)),
         };
         run(tools, &mut command)
@@ -113,12 +170,7 @@ pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverErro
         let running: Vec<_> = request.units.iter().map(PathBuf::as_path).enumerate().map(start).collect();
         running.into_iter().try_for_each(|unit| unit.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })?;
-
-    let mut link = Command::new(&tools.clang.path);
-    link.args(["-shared", "-pthread", "-o"]).arg(request.output).args((0..request.units.len()).map(object_of));
-    // Behind the user's files: it ends their shared memory with a guard.
-    link.arg(&support).args(&request.flags.link_args);
-    run(tools, &mut link)
+    Ok((0..request.units.len()).map(object_of).collect())
 }
 
 /// Makes an object file of what Clang has translated, which lies beside it. The user's flags are in the translation but

@@ -105,6 +105,8 @@ impl Runtime<'_> {
 pub struct LinkRequest<'a> {
     pub runtime: Runtime<'a>,
     pub file: &'a Path,
+    /// The program's other files.
+    pub others: &'a [PathBuf],
     /// nvcc's.
     pub flags: &'a [String],
     /// Whether the host's accesses to memory report to the library.
@@ -123,21 +125,30 @@ pub fn link(environment: &Environment, request: &LinkRequest<'_>) -> Result<Link
         words.extend(request.runtime.architecture().iter().map(OsString::from));
     }
     words.extend(request.flags.iter().map(OsString::from));
-    let step = |more: &[&str], input: &Path, output: &Path| {
-        let more = more.iter().map(OsString::from).chain([input.into(), OsString::from("-o"), output.into()]);
+    let step = |more: &[&str], inputs: &[&Path], output: &Path| {
+        let inputs = inputs.iter().map(OsString::from);
+        let more = more.iter().map(OsString::from).chain(inputs).chain([OsString::from("-o"), output.into()]);
         let words: Vec<OsString> = words.iter().cloned().chain(more).collect();
         call(environment, &words, request.colour)
     };
+    let files: Vec<&Path> = [request.file].into_iter().chain(request.others.iter().map(PathBuf::as_path)).collect();
     if !request.check {
-        return step(&[], request.file, request.output);
+        return step(&[], &files, request.output);
     }
     // Linked with the flag, the program would get the sanitizer's own runtime.
-    let object = request.output.with_extension("o");
-    let compiled = step(COMPILE_CHECKED, request.file, &object)?;
-    if !compiled.status.success() {
-        return Ok(compiled);
+    let mut objects = Vec::new();
+    let mut notes = String::new();
+    for (index, file) in files.iter().enumerate() {
+        let object = request.output.with_extension(format!("{index}.o"));
+        let compiled = step(COMPILE_CHECKED, &[file], &object)?;
+        notes += &compiled.notes;
+        if !compiled.status.success() {
+            return Ok(Linked { status: compiled.status, notes });
+        }
+        objects.push(object);
     }
-    Ok(Linked { status: step(LINK_CHECKED, &object, request.output)?.status, notes: compiled.notes })
+    let objects: Vec<&Path> = objects.iter().map(PathBuf::as_path).collect();
+    Ok(Linked { status: step(LINK_CHECKED, &objects, request.output)?.status, notes })
 }
 
 fn call(environment: &Environment, words: &[OsString], colour: bool) -> Result<Linked, Failure> {

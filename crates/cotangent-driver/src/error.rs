@@ -79,6 +79,21 @@ pub enum DriverError {
     InputsInSeveralFolders,
 
     #[error(
+        "{path} is no compilation database: {reason}\n  Build systems write one: cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON …"
+    )]
+    Database { path: PathBuf, reason: String },
+
+    #[error(
+        "{file} is not in {path}\n  Name a file that the build compiles, or leave out --database and give the flags after --."
+    )]
+    NotInDatabase { file: PathBuf, path: PathBuf },
+
+    #[error(
+        "{other} is compiled with other flags than {first}, and both are read as one program\n  Leave this file out, or leave out --database and give flags after -- that fit all."
+    )]
+    OtherFlags { other: PathBuf, first: PathBuf },
+
+    #[error(
         "{file} is another program for {other} than for {first}, and its derivatives with it\n  Compile for one architecture at a time, or keep __CUDA_ARCH__ out of what is differentiated."
     )]
     ArchitecturesDiffer { file: PathBuf, first: Arch, other: Arch },
@@ -112,6 +127,9 @@ impl DriverError {
             | Self::NotAToolkit { .. }
             | Self::ToolkitTooNew { .. }
             | Self::InputsInSeveralFolders
+            | Self::Database { .. }
+            | Self::NotInDatabase { .. }
+            | Self::OtherFlags { .. }
             | Self::OutputIsInput { .. }
             | Self::OutputIsIncluded { .. }
             | Self::OutputIsFolder { .. }

@@ -7,6 +7,7 @@ mod brackets;
 pub mod cc;
 pub mod compile;
 pub mod cudart;
+pub mod database;
 pub mod derivative;
 pub mod device_part;
 pub mod environment;

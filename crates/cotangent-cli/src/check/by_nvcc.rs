@@ -57,7 +57,8 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path, target: 
     }
     let runtime = library.as_deref().map_or(Runtime::OfGpu, Runtime::OfCpu);
     // The host's code is the harness, which need not be checked.
-    let request = LinkRequest { runtime, file: &file, flags: &flags, check: false, output: &program, colour: false };
+    let request =
+        LinkRequest { runtime, file: &file, others: &[], flags: &flags, check: false, output: &program, colour: false };
     let linked = cudart::link(&environment, &request)?;
     if !linked.status.success() {
         let message = String::from("nvcc does not compile the derivative");

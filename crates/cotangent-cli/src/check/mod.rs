@@ -33,7 +33,7 @@ use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered_beside, 
 use cotangent_driver::device_part::device_part;
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, with_deep_stack};
-use cotangent_driver::{Environment, Tools, flags};
+use cotangent_driver::{Environment, Tools};
 
 use self::against::{Backward, Contest, Stated, backward};
 use self::compare::{PrimalFindings, Report, compare};
@@ -46,6 +46,7 @@ use self::random::Random;
 use self::values::Spec;
 use crate::arguments::Check;
 use crate::exit;
+use crate::reading;
 use crate::terminal::Terminal;
 
 /// One block, and two: what blocks do to each other is seen only if there are two. A kernel that is meant for one block
@@ -98,9 +99,7 @@ pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
         Ok(launch) => launch.map_or(DEFAULT_LAUNCHES.to_vec(), |launch| vec![launch]),
         Err(message) => return Ok(usage(terminal, &message).into()),
     };
-    let mut flags = flags::read(&options.reading.flags).map_err(cotangent_driver::DriverError::from)?;
-    flags.others.clone_from(&options.what.others);
-    terminal.flag_notes(&flags.notes);
+    let mut flags = reading::together(&options.reading, &options.what.file, &options.what.others, terminal)?;
     let tools = Tools::find(Environment::of_process())?;
     let (file, cuda_path) = (&options.what.file, options.reading.cuda_path.as_deref());
     let input = Input { file, flags: &flags, cuda_path, colour: terminal.colour };

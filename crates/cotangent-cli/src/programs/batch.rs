@@ -135,8 +135,15 @@ fn build_by_nvcc(file: &Path, lines: &[usize], output: &Path) -> Result<Built> {
     // Random programs leave things unused.
     let flags = ["-w".to_owned()];
     // What the host touches is watched in Clang's build of them.
-    let request =
-        LinkRequest { runtime: Runtime::OfCpu(&library), file, flags: &flags, check: false, output, colour: false };
+    let request = LinkRequest {
+        runtime: Runtime::OfCpu(&library),
+        file,
+        others: &[],
+        flags: &flags,
+        check: false,
+        output,
+        colour: false,
+    };
     match cudart::link(&environment, &request) {
         Ok(linked) if linked.status.success() => Ok(Built::Whole),
         Ok(_) => Ok(failed("nvcc does not compile the text", "")),

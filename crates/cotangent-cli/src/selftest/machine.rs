@@ -100,7 +100,8 @@ fn probe(plan: &Plan, environment: &Environment, scratch: &Path) -> Result<Vec<(
     }
     let runtime = library.as_deref().map_or(Runtime::OfGpu, Runtime::OfCpu);
     let flags = plan.flags();
-    let request = LinkRequest { runtime, file: &file, flags: &flags, check: false, output: &program, colour: false };
+    let request =
+        LinkRequest { runtime, file: &file, others: &[], flags: &flags, check: false, output: &program, colour: false };
     let linked = cudart::link(environment, &request)?;
     if !linked.status.success() {
         return Err(Unable::NotCompiled.into());

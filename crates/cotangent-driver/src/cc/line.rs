@@ -31,7 +31,12 @@ const MOST_NESTED: usize = 10;
 
 impl Line {
     pub(super) fn read(environment: &Environment, words: &[String]) -> Self {
-        let words = expanded(words.to_vec(), MOST_NESTED);
+        Self::read_in(environment, words, Path::new(""))
+    }
+
+    /// The same for a line that runs in a folder: the files of words are named from there.
+    pub(super) fn read_in(environment: &Environment, words: &[String], folder: &Path) -> Self {
+        let words = expanded(words.to_vec(), folder, MOST_NESTED);
         let leading = words.iter().take_while(|word| !word.starts_with('-') && !is_cuda_name(word));
         let is_clang = leading.last().is_some_and(|compiler| file_name(compiler).contains("clang"));
         let from_environment = match is_clang {
@@ -158,8 +163,8 @@ fn file_name(path: &str) -> String {
 }
 
 /// Files of words in the place where they are named. One that cannot be read stays, for the compiler to complain about.
-fn expanded(words: Vec<String>, depth: usize) -> Vec<String> {
-    let of_file = |path: &str| std::fs::read_to_string(path).ok().map(|text| split_words(&text));
+fn expanded(words: Vec<String>, folder: &Path, depth: usize) -> Vec<String> {
+    let of_file = |path: &str| std::fs::read_to_string(folder.join(path)).ok().map(|text| split_words(&text));
     let replaced = |part: &Part<'_>| match part.kind {
         Kind::Flag { name, value, .. } if OPTIONS_FILE.contains(&name) => {
             value.split(',').map(of_file).collect::<Option<Vec<_>>>().map(|files| files.concat())
@@ -170,7 +175,7 @@ fn expanded(words: Vec<String>, depth: usize) -> Vec<String> {
     let mut result = Vec::new();
     for part in parts(&words) {
         match replaced(&part) {
-            Some(inner) if depth > 0 => result.extend(expanded(inner, depth - 1)),
+            Some(inner) if depth > 0 => result.extend(expanded(inner, folder, depth - 1)),
             _ => result.extend_from_slice(&words[part.words]),
         }
     }
@@ -178,7 +183,7 @@ fn expanded(words: Vec<String>, depth: usize) -> Vec<String> {
 }
 
 /// Words as in a shell without its expansions: blanks separate, quotes of both kinds and backslashes protect.
-fn split_words(text: &str) -> Vec<String> {
+pub(crate) fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

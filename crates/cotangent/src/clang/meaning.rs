@@ -3,9 +3,10 @@
 //! Files of a program are read one after the other, as one text. Macros, `using namespace` and further overloads of the first
 //! could change what the others mean, so each is read alone too, and both trees are compared.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::ast::{Ast, Base, Kind, Node, Reference};
+use super::ast::{Ast, Base, Kind, Node, Reference, TypeName};
 use super::sieve::is_not_system;
 use crate::source::Span;
 
@@ -48,7 +49,7 @@ fn is_same(left: &Node, right: &Node) -> bool {
     left.kind == right.kind
         && a.name == b.name
         && a.mangled_name == b.mangled_name
-        && a.ty == b.ty
+        && is_same_type(a.ty.as_ref(), b.ty.as_ref())
         && a.value_category == b.value_category
         && a.value == b.value
         && a.opcode == b.opcode
@@ -60,13 +61,14 @@ fn is_same(left: &Node, right: &Node) -> bool {
         && a.init == b.init
         && a.constexpr == b.constexpr
         && a.is_constexpr == b.is_constexpr
-        && a.ctor_type == b.ctor_type
-        && a.compute_lhs_type == b.compute_lhs_type
-        && a.arg_type == b.arg_type
-        && a.fixed_underlying_type == b.fixed_underlying_type
+        && is_same_type(a.ctor_type.as_ref(), b.ctor_type.as_ref())
+        && is_same_type(a.compute_lhs_type.as_ref(), b.compute_lhs_type.as_ref())
+        && is_same_type(a.arg_type.as_ref(), b.arg_type.as_ref())
+        && is_same_type(a.fixed_underlying_type.as_ref(), b.fixed_underlying_type.as_ref())
         && a.tag_used == b.tag_used
         && a.is_array == b.is_array
-        && a.bases.iter().map(|Base { ty }| ty).eq(b.bases.iter().map(|Base { ty }| ty))
+        && a.bases.len() == b.bases.len()
+        && a.bases.iter().zip(&b.bases).all(|(Base { ty: a }, Base { ty: b })| is_same_type(Some(a), Some(b)))
         && a.array_filler.len() == b.array_filler.len()
         && a.array_filler.iter().zip(&b.array_filler).all(|(left, right)| is_same(left, right))
         && has_same_parts(left, right)
@@ -86,7 +88,30 @@ fn has_same_parts(left: &Node, right: &Node) -> bool {
 
 fn is_same_reference(left: Option<&Reference>, right: Option<&Reference>) -> bool {
     match (left, right) {
-        (Some(left), Some(right)) => left.kind == right.kind && left.name == right.name && left.ty == right.ty,
+        (Some(left), Some(right)) => {
+            left.kind == right.kind && left.name == right.name && is_same_type(left.ty.as_ref(), right.ty.as_ref())
+        }
         (left, right) => left.is_none() && right.is_none(),
     }
+}
+
+fn is_same_type(left: Option<&TypeName>, right: Option<&TypeName>) -> bool {
+    match (left, right) {
+        (Some(left), Some(right)) => left == right || without_folders(&left.0) == without_folders(&right.0),
+        (left, right) => left.is_none() && right.is_none(),
+    }
+}
+
+/// A type without a name is spelt by its place, and the folder of that place as the file was found: `./grid.h` after the first
+/// file, with its whole path alone. Its own declaration is compared too, so that the folder need not be.
+fn without_folders(spelling: &str) -> Cow<'_, str> {
+    let mut parts = spelling.split(" at ");
+    let first = parts.next().unwrap_or_default();
+    let mut result = Cow::Borrowed(first);
+    for part in parts {
+        let path = part.find(':').map_or("", |end| &part[..end]);
+        let name = path.rfind('/').map_or(0, |slash| slash + 1);
+        *result.to_mut() += &format!(" at {}", &part[name..]);
+    }
+    result
 }
