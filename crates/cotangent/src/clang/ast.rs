@@ -183,9 +183,10 @@ pub struct Base {
     pub ty: TypeName,
 }
 
-/// A type's spelling, without typedefs.
+/// A type's spelling, without typedefs; and as the program spells it, where that is the name of something else inside of a
+/// template or with template arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TypeName(pub Arc<str>);
+pub struct TypeName(pub Arc<str>, pub Option<Arc<str>>);
 
 impl<'de> Deserialize<'de> for TypeName {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -196,7 +197,10 @@ impl<'de> Deserialize<'de> for TypeName {
             desugared_qual_type: Option<Arc<str>>,
         }
         let raw = Raw::deserialize(deserializer)?;
-        Ok(TypeName(raw.desugared_qual_type.unwrap_or(raw.qual_type)))
+        Ok(match raw.desugared_qual_type {
+            Some(meant) => TypeName(meant, Some(raw.qual_type).filter(|written| written.contains('<'))),
+            None => TypeName(raw.qual_type, None),
+        })
     }
 }
 
@@ -232,7 +236,8 @@ macro_rules! kinds {
 
 kinds! {
     TranslationUnitDecl NamespaceDecl LinkageSpecDecl FunctionDecl FunctionTemplateDecl CXXMethodDecl CXXConstructorDecl
-    CXXDestructorDecl CXXConversionDecl CXXRecordDecl ClassTemplateDecl ClassTemplateSpecializationDecl FieldDecl VarDecl
+    CXXDestructorDecl CXXConversionDecl CXXRecordDecl ClassTemplateDecl ClassTemplateSpecializationDecl
+    ClassTemplatePartialSpecializationDecl FieldDecl VarDecl
     VarTemplateDecl VarTemplateSpecializationDecl ParmVarDecl EnumDecl EnumConstantDecl TypedefDecl TypeAliasDecl
     UsingDecl UsingDirectiveDecl StaticAssertDecl EmptyDecl BindingDecl DecompositionDecl TemplateArgument
     TemplateTypeParmDecl NonTypeTemplateParmDecl

@@ -23,9 +23,11 @@ pub(super) struct Instantiated<'a> {
 
 /// What the members that are taken of objects tell about the spellings of their types.
 #[derive(Default)]
-pub(super) struct Uses {
+pub(super) struct Uses<'a> {
     records: HashMap<String, Option<NodeId>>,
     spellings: HashMap<NodeId, String>,
+    /// What names stand for; nothing if two scopes have different ones of the same spelling.
+    meant: HashMap<String, Option<&'a str>>,
 }
 
 impl<'a> Declarations<'a> {
@@ -124,6 +126,26 @@ impl<'a> Declarations<'a> {
                 *known = None;
             }
         }
+        for (written, meant) in std::mem::take(&mut self.spelled) {
+            let (Some(Spelled::Named(named)), Some(target)) = (types::parse(written), types::parse(meant)) else {
+                continue;
+            };
+            // Qualifiers that the name itself stands for would be lost behind a pointer.
+            if (named.is_const, named.is_volatile) != (target.is_const(), target.is_volatile()) {
+                continue;
+            }
+            let meant = without_qualifiers(meant);
+            let known = self.uses.meant.entry(named.name).or_insert(Some(meant));
+            if *known != Some(meant) {
+                *known = None;
+            }
+        }
+    }
+
+    /// What a name with template arguments stands for, `Image<float>::Pixel` or `Vector<3>`, as Clang says where something is of
+    /// that type. It does not say so behind a pointer or a reference.
+    pub(super) fn meant(&self, name: &str) -> Option<&'a str> {
+        self.uses.meant.get(name).copied().flatten()
     }
 
     /// The instantiation of a class template that types spell like this, where no record has exactly that spelling.
@@ -151,6 +173,14 @@ fn parameters(template: &Node) -> impl Iterator<Item = &Node> {
     template.inner.iter().filter(|node| {
         matches!(node.kind, Kind::TemplateTypeParmDecl | Kind::NonTypeTemplateParmDecl | Kind::TemplateTemplateParmDecl)
     })
+}
+
+/// A spelling without `const` and `volatile` of the outermost level.
+fn without_qualifiers(spelling: &str) -> &str {
+    if let Some((before, "const" | "volatile" | "")) = spelling.rsplit_once(['*', '&']) {
+        return &spelling[..=before.len()];
+    }
+    spelling.trim_start_matches("const ").trim_start_matches("volatile ")
 }
 
 /// The name of the record that a type is, or points to.

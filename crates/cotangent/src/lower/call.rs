@@ -317,7 +317,7 @@ impl<'a> Body<'_, 'a> {
                 args.extend(self.vector_arguments(node, param)?);
                 continue;
             }
-            let ty = self.context.node_type(self.pass, param)?;
+            let ty = self.parameter_type(function, param)?;
             let before = self.block.len();
             let arg = if ty.is_reference() {
                 let place = self.place(node)?;
@@ -332,6 +332,17 @@ impl<'a> Body<'_, 'a> {
             args.push(arg);
         }
         Ok(args)
+    }
+
+    /// The type of a function's parameter: a name in it means what it does where the function stands, not where it is called.
+    fn parameter_type(&mut self, function: &Node, param: &Node) -> Lowered<Type> {
+        let declarations = self.context.declarations(self.pass);
+        let home = declarations.get(function.id).map(|declared| declarations.scope(declared).spelling.clone());
+        let Some(home) = home else { return self.context.node_type(self.pass, param) };
+        let outer = std::mem::replace(&mut self.context.scope, home);
+        let ty = self.context.node_type(self.pass, param);
+        self.context.scope = outer;
+        ty
     }
 
     /// A call that is an expression.

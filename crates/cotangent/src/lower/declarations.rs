@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::arguments::{Instantiated, Uses};
-use crate::clang::{Ast, Kind, Node, NodeId, Value};
+use crate::clang::{Ast, Kind, Node, NodeId, TypeName, Value};
 use crate::source::{FileId, Sources, Span};
 
 /// A declaration and where it belongs.
@@ -46,7 +46,9 @@ pub(super) struct Declarations<'a> {
     /// Types of objects of which a member is taken, and the member.
     pub(super) members_taken: Vec<(&'a str, NodeId)>,
     /// What is learned of those.
-    pub(super) uses: Uses,
+    pub(super) uses: Uses<'a>,
+    /// Types as the program spells them where Clang says what they are.
+    pub(super) spelled: HashSet<(&'a str, &'a str)>,
     /// What is declared inside of functions.
     local: HashSet<NodeId>,
     /// How many functions are around what is being visited.
@@ -101,6 +103,7 @@ impl<'a> Declarations<'a> {
             instantiated: HashMap::new(),
             members_taken: Vec::new(),
             uses: Uses::default(),
+            spelled: HashSet::new(),
             local: HashSet::new(),
             function_depth: 0,
             sources: &ast.sources,
@@ -237,6 +240,9 @@ impl<'a> Declarations<'a> {
     }
 
     fn visit(&mut self, node: &'a Node, scope: usize, record: Option<NodeId>, in_pattern: bool) {
+        if let (Some(TypeName(meant, Some(written))), false) = (&node.data.ty, in_pattern) {
+            self.spelled.insert((written, meant));
+        }
         match node.kind {
             Kind::NamespaceDecl => {
                 let inner = self.enter(scope, node.name(), true);
@@ -246,6 +252,7 @@ impl<'a> Declarations<'a> {
             Kind::CXXRecordDecl | Kind::ClassTemplateSpecializationDecl => {
                 self.visit_record(node, scope, record, in_pattern)
             }
+            Kind::ClassTemplatePartialSpecializationDecl => self.visit_all(&node.inner, scope, record, true),
             Kind::NamespaceAliasDecl => {
                 if let Some(meant) = &node.data.aliased_namespace
                     && let Some(spelling) = self.namespaces.get(&meant.id)
@@ -495,7 +502,8 @@ fn arguments(node: &Node, functions: &mut Vec<NodeId>) {
     }
 }
 
-fn named_function(node: &Node) -> Option<NodeId> {
+/// The function that an expression names.
+pub(super) fn named_function(node: &Node) -> Option<NodeId> {
     match &node.data.referenced_decl {
         Some(reference) if node.kind == Kind::DeclRefExpr => Some(reference.id),
         _ => node.inner.iter().find_map(named_function),

@@ -3,7 +3,7 @@
 
 use super::declarations::Declarations;
 use super::passes::Passes;
-use super::request::{Request, is_on_device, is_on_host, matching, means, not_found, parse};
+use super::request::{REQUESTED, Request, is_on_device, is_on_host, matching, means, not_found, parse};
 use crate::clang::{Ast, Kind, Node};
 use crate::diagnostic::{self, Diagnostic};
 use crate::ir::Space;
@@ -33,7 +33,7 @@ pub fn missing_instantiation(passes: Passes<'_>, request: &str) -> Option<Missin
     let is_only_on_device = pattern.has(Kind::CUDADeviceAttr) && !pattern.has(Kind::CUDAHostAttr);
     let space = if is_only_on_device { "__device__ " } else { "" };
     let (name, arguments) = (&template.name, parsed.written_arguments);
-    let declaration = format!("static {space}auto const __cotangent_requested = &::{name}{arguments};\n");
+    let declaration = format!("static {space}auto const {REQUESTED} = &::{name}{arguments};\n");
     let message = format!("`{name}{arguments}` is not one function");
     let diagnostic = Diagnostic::new(diagnostic::NOT_FOUND, template.node.span, message, "the template")
         .help("give each of its parameters an argument of its kind, as the template lists them");

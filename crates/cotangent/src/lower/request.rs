@@ -2,11 +2,14 @@
 
 use super::arguments::{is_same_argument, is_unnamed};
 use super::context::{Context, Lowered, Pass, Problem, problem_with_help};
-use super::declarations::{Declarations, Declared};
+use super::declarations::{Declarations, Declared, named_function};
 use crate::clang::{Ast, Kind, Node, NodeId};
 use crate::diagnostic::{self, Diagnostic};
 use crate::ir::Name;
 use crate::source::Span;
+
+/// The variable that holds the address of the function that a request means, where a file was read with one added.
+pub(super) const REQUESTED: &str = "__cotangent_requested";
 
 /// A request taken apart: `geo::k<float, 128>(float *, int)`, or by its linker name, `@_Z1kPfi`; `host@_Z1fv` for what the
 /// host runs of a function that is the device's too.
@@ -147,7 +150,7 @@ pub(super) fn means(request: &Request<'_>, full_name: &str) -> bool {
 }
 
 /// The functions with a body that a request means: with exactly its template arguments, or else with those that may be
-/// written so.
+/// written so, or else the one that Clang says its arguments mean.
 pub(super) fn matching(
     declarations: &Declarations<'_>,
     request: &Request<'_>,
@@ -157,7 +160,28 @@ pub(super) fn matching(
     if !exact.is_empty() {
         return exact;
     }
-    matching_by(declarations, request, &wanted, |own, asked| !is_unnamed(own) && is_same_argument(own, asked))
+    let alike =
+        matching_by(declarations, request, &wanted, |own, asked| !is_unnamed(own) && is_same_argument(own, asked));
+    if !alike.is_empty() {
+        return alike;
+    }
+    let instantiated = instantiated(declarations, request).filter(|id| {
+        declarations.get(*id).is_some_and(|declared| has_parameters(request, declared.node) && wanted(declared.node))
+    });
+    instantiated.into_iter().collect()
+}
+
+/// The function that was instantiated for a request. Clang knows which arguments are left to their defaults, that `0` may
+/// be `false`, and what a name of the program stands for.
+fn instantiated(declarations: &Declarations<'_>, request: &Request<'_>) -> Option<NodeId> {
+    request.arguments.as_ref()?;
+    let variable = declarations.all().find(|declared| declared.node.name() == REQUESTED)?.node;
+    let function = declarations.definition(named_function(variable)?)?;
+    means(request, &qualified(declarations, declarations.get(function)?)).then_some(function)
+}
+
+fn has_parameters(request: &Request<'_>, node: &Node) -> bool {
+    request.params.as_ref().is_none_or(|params| squeeze(&parameters(node)) == *params)
 }
 
 fn matching_by(
@@ -178,9 +202,8 @@ fn matching_by(
             let mut pairs = own.iter().zip(arguments);
             own.len() == arguments.len() && pairs.all(|(own, asked)| is_same(&squeeze(own), asked))
         });
-        let has_params = request.params.as_ref().is_none_or(|params| squeeze(&parameters(node)) == *params);
         let is_plain = matches!(node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl);
-        has_name && has_arguments && has_params && is_plain && wanted(node)
+        has_name && has_arguments && has_parameters(request, node) && is_plain && wanted(node)
     };
     let found: Vec<NodeId> = declarations.functions.iter().filter(matches).copied().collect();
     // `area` means the function of that name rather than members of that name.

@@ -188,7 +188,9 @@ impl<'a> Context<'a> {
 
     /// What the alias of a name in a type stands for.
     pub(super) fn find_alias(&self, pass: Pass, name: &str) -> Option<&'a str> {
-        self.in_scope(pass, name, |name| self.declarations(pass).alias(name)).filter(|alias| *alias != name)
+        let declarations = self.declarations(pass);
+        let alias = self.in_scope(pass, name, |name| declarations.alias(name)).or_else(|| declarations.meant(name));
+        alias.filter(|alias| *alias != name)
     }
 
     fn find_enumeration(&self, pass: Pass, name: &str) -> Option<&'a Node> {
