@@ -134,6 +134,22 @@ fn arrays_are_given_by_their_contents() {
     assert_eq!(code, Some(0), "{text}");
 }
 
+/// CUB asks for a barrier before its storage is used again, and so do our headers.
+#[test]
+fn storage_of_cub_that_is_used_twice_without_a_barrier_is_a_race() {
+    let program = "#include <cub/cub.cuh>\n__global__ void twice(const float* x, float* y) {\n  \
+        using BlockReduce = cub::BlockReduce<float, 64>;\n  __shared__ typename BlockReduce::TempStorage storage;\n  \
+        float sum = BlockReduce(storage).Sum(x[threadIdx.x]);\n  BARRIER\n  \
+        float largest = BlockReduce(storage).Reduce(x[threadIdx.x], cub::Max());\n  \
+        if (threadIdx.x == 0) y[0] = sum * largest;\n}\n";
+    let words = ["--fn", "twice", "--launch", "1x64", "--args", "in<float>(64), out<float>(1)"];
+    let (text, code) = said(&program.replace("BARRIER", ""), &words);
+    assert_ne!(code, Some(0), "{text}");
+    assert!(text.contains("`twice` itself is at fault") && text.contains("error[X0202]"), "{text}");
+    let (text, code) = said(&program.replace("BARRIER", "__syncthreads();"), &words);
+    assert_eq!(code, Some(0), "{text}");
+}
+
 /// Random numbers of the toolkit's cuRAND.
 const RANDOM: &str = "#include <curand_kernel.h>\n\
     __global__ void walk(const float* x, float* y, int n, unsigned long long seed) {\n  \

@@ -22,6 +22,13 @@ const LIBRARIES: &[(&str, &str, Option<&str>)] = &[
     ("cu", "the CUDA driver", None),
 ];
 
+/// Headers that are not CUDA's, whose they are, and how to get them.
+const OTHERS: &[(&str, &str, &str)] = &[
+    ("omp.h", "OpenMP", "install it, apt install libomp-19-dev"),
+    ("mpi.h", "MPI", "install it, apt install libopenmpi-dev"),
+    ("helper_", "NVIDIA's samples", "name their folder Common after --: -- -I DIR"),
+];
+
 /// How Clang speaks of what it does not find; the name follows, up to `'`.
 const MISSING: &[(&str, &str)] = &[
     ("fatal error: '", "' file not found"),
@@ -30,20 +37,27 @@ const MISSING: &[(&str, &str)] = &[
     ("no member named '", "' in the global namespace"),
 ];
 
-/// Clang's message, with a line of help if it is about something of CUDA's that is not there.
+/// Clang's message, with a line of help if it is about something that is not there and known to be elsewhere.
 pub(crate) fn with_advice(message: String) -> String {
-    let found = message.lines().find_map(|line| {
+    let mut names = message.lines().filter_map(|line| {
         let name_in = |(start, end): &(&str, &str)| Some(line.split_once(start)?.1.split_once(end)?.0);
-        let name = MISSING.iter().find_map(name_in)?;
-        Some((name, owner(name)?))
+        MISSING.iter().find_map(name_in)
     });
+    let other = names.clone().find_map(|name| {
+        let fits = |(beginning, ..): &&(&str, &str, &str)| name.starts_with(beginning) && name.ends_with(".h");
+        OTHERS.iter().find(fits).map(|(_, owner, install)| (name, owner, install))
+    });
+    if let Some((name, owner, install)) = other {
+        return format!("{}\nhelp: `{name}` belongs to {owner}; {install}\n", message.trim_end());
+    }
+    let found = names.find_map(|name| Some((name, owner(name)?)));
     let Some((name, (owner, package))) = found else { return message };
     let install = match package {
         Some(package) if name.ends_with(".h") => format!("install it beside nvcc, pip install {package}, or "),
         Some(_) | None => String::new(),
     };
     format!(
-        "{}\nhelp: `{name}` belongs to {owner}, and Cotangent brings only the headers of the CUDA runtime; \
+        "{}\nhelp: `{name}` belongs to {owner}, and Cotangent brings only headers of the CUDA runtime and parts of CUB and Thrust; \
          {install}name a toolkit of CUDA 12 or older, --cuda-path DIR, or the folder of the header after --: -- -I DIR\n",
         message.trim_end()
     )
@@ -79,6 +93,20 @@ mod tests {
             let text = with_advice(message.to_owned());
             assert!(text.starts_with(message.trim_end()) && text.contains(expected), "{text}");
             assert!(text.contains("--cuda-path DIR"), "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_of_others_come_with_how_to_get_them() {
+        for (message, expected) in [
+            (
+                "a.cu:1:10: fatal error: 'omp.h' file not found\n",
+                "belongs to OpenMP; install it, apt install libomp-19-dev",
+            ),
+            ("a.cu:1:10: fatal error: 'helper_cuda.h' file not found", "belongs to NVIDIA's samples"),
+        ] {
+            let text = with_advice(message.to_owned());
+            assert!(text.starts_with(message.trim_end()) && text.contains(expected), "{text}");
         }
     }
 

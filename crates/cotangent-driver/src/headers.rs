@@ -39,11 +39,6 @@ impl Headers {
         [self.root.join("cpu"), self.root.join("common"), self.root.clone()]
     }
 
-    /// The folder of stand-ins for headers of CUDA's libraries, to search after all others.
-    pub fn stand_ins(&self) -> PathBuf {
-        self.root.join("stand_ins")
-    }
-
     /// The folder of the CMake package.
     pub fn cmake(&self) -> PathBuf {
         self.root.join("cmake")
@@ -67,7 +62,7 @@ fn write_all(cache: &Path, root: &Path) -> Result<(), DriverError> {
     let scratch = tempfile::Builder::new().prefix("headers-").tempdir_in(cache);
     let scratch = scratch.map_err(DriverError::file("write in the cache folder", cache))?;
     // The folders that Clang is told to search exist even if one is empty.
-    for folder in ["parse", "common", "cpu", "stand_ins"] {
+    for folder in ["parse", "common", "cpu"] {
         let folder = scratch.path().join(folder);
         fs::create_dir_all(&folder).map_err(DriverError::file("make", &folder))?;
     }

@@ -93,7 +93,7 @@ pub(crate) fn precompile(
 ) -> Result<(), DriverError> {
     let mut command = Command::new(&tools.clang.path);
     command.args(arguments(tools, &ParseRequest { file: header, ..request.clone() })?);
-    command.args(for_precompiled(tools)?).args(["-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang"]).arg(to);
+    command.args(FOR_PRECOMPILED).args(["-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang"]).arg(to);
     run(tools, request, command, &mut |_| {})
 }
 
@@ -245,7 +245,7 @@ pub(crate) fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
     if let Some(precompiled) = request.precompiled {
         add(&["-Xclang", "-include-pch", "-Xclang", &precompiled.display().to_string()]);
-        arguments.extend(for_precompiled(tools)?);
+        add(FOR_PRECOMPILED);
         if request.has_accessors {
             arguments.extend(["-include".to_owned(), ACCESSORS.to_owned()]);
         }
@@ -258,17 +258,9 @@ pub(crate) fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec
     Ok(arguments)
 }
 
-/// What precompiled headers need, where they are made and where they are used.
-fn for_precompiled(tools: &Tools) -> Result<Vec<String>, DriverError> {
-    let stand_ins = Headers::materialise(&tools.environment)?.stand_ins();
-    Ok(vec![
-        // With modules on, as in C++20, Clang takes the host's and the device's overload of a function for one.
-        "-Xclang".to_owned(),
-        "-fno-cxx-modules".to_owned(),
-        "-idirafter".to_owned(),
-        stand_ins.display().to_string(),
-    ])
-}
+/// What precompiled headers need, where they are made and where they are used: with modules on, as in C++20, Clang takes
+/// the host's and the device's overload of a function for one.
+const FOR_PRECOMPILED: &[&str] = &["-Xclang", "-fno-cxx-modules"];
 
 /// Clang 19 reads the headers of CUDA 12 and older.
 fn check_toolkit(path: &Path) -> Result<(), DriverError> {

@@ -127,6 +127,9 @@ const TOOLKIT_HEADERS: &[&str] =
 /// Parts of the names of headers that define functions whose insides are not read: our own, and the libraries'.
 const LIBRARY_HEADERS: &[&str] = &["cotangent/runtime_api.h", "/thrust/", "/cub/"];
 
+/// The folder of our own headers for libraries, which are read like the user's.
+const OWN_LIBRARIES: &[&str] = &["/common/cotangent/cub/", "/common/cotangent/thrust/"];
+
 impl<'a> Body<'_, 'a> {
     /// What a call calls.
     pub(super) fn callee(&mut self, node: &'a Node) -> Lowered<Callee<'a>> {
@@ -238,7 +241,8 @@ impl<'a> Body<'_, 'a> {
         let Some(declared) = declarations.get(id) else { return unsupported(name) };
         let found = unsupported(&format!("{}{name}", declarations.scope(declared).spelling))?;
         let file = declarations.file_name(declared.node.span);
-        let is_library = LIBRARY_HEADERS.iter().any(|part| file.contains(part));
+        let is_in = |parts: &[&str]| parts.iter().any(|part| file.contains(part));
+        let is_library = is_in(LIBRARY_HEADERS) && !is_in(OWN_LIBRARIES);
         let is_own = self.user_definition(id).is_some() || file == declarations.file_name(call.span);
         (is_library || !is_own).then_some(found)
     }

@@ -11,9 +11,9 @@ use crate::ir::{Name, Provided, ProvidedRecord, RecordId};
 
 const ANONYMOUS: &str = "(anonymous namespace)::";
 
-/// What our headers have in this namespace does what CUDA's does, in other words: types have other fields, and functions
+/// What our headers have in these namespaces does what CUDA's does, in other words: types have other fields, and functions
 /// that ours call are not in CUDA's. So derivatives bring their own.
-const OWN_WORDS: &str = "cooperative_groups::";
+const OWN_WORDS: &[&str] = &["cooperative_groups::", "cub::", "thrust::"];
 
 /// What the program has of what was lowered.
 pub(super) fn provided(context: &mut Context<'_>) -> Provided {
@@ -37,7 +37,7 @@ pub(super) fn provided(context: &mut Context<'_>) -> Provided {
             && declared.record.is_none()
             && context.declarations(pass).template_arguments(node).is_empty()
             && full_name.as_deref() == Some(&*name)
-            && !name.starts_with(OWN_WORDS)
+            && !is_in_own_words(&name)
             && !overloaded.contains(&name)
             && types.all(|ty| ty.mentioned_record().is_none_or(|record| is_same(record, context, &provided.records)))
             && !has_enumeration
@@ -56,6 +56,10 @@ pub(super) fn provided(context: &mut Context<'_>) -> Provided {
         kind.insert(global.name.clone());
     }
     provided
+}
+
+fn is_in_own_words(name: &str) -> bool {
+    OWN_WORDS.iter().any(|namespace| name.starts_with(namespace))
 }
 
 /// A declaration's name with its namespaces, if it is a member of nothing else.
@@ -137,7 +141,7 @@ fn spelling(context: &Context<'_>, pass: Pass, declared: Declared<'_>) -> Option
         // Its access is not told.
         outer.node.data.tag_used.as_deref() == Some("class")
     });
-    let is_ours = declarations.scope(declared).spelling.starts_with(OWN_WORDS);
+    let is_ours = is_in_own_words(&declarations.scope(declared).spelling);
     if declarations.is_local(node.id) || declarations.lambda(node.id).is_some() || is_member_of_class || is_ours {
         return None;
     }

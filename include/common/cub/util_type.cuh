@@ -1,0 +1,4 @@
+// CUB's name of this header.
+#pragma once
+
+#include "cotangent/cub/types.cuh"
