@@ -1,6 +1,6 @@
 //! An index of one pass's declarations: by Clang's id, by linker name, by spelling.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::arguments::{Instantiated, Uses};
 use crate::clang::{Ast, Kind, Node, NodeId, TypeName, Value};
@@ -48,7 +48,7 @@ pub(super) struct Declarations<'a> {
     /// What is learned of those.
     pub(super) uses: Uses<'a>,
     /// Types as the program spells them where Clang says what they are.
-    pub(super) spelled: HashSet<(&'a str, &'a str)>,
+    pub(super) spelled: BTreeSet<(&'a str, &'a str)>,
     /// What is declared inside of functions.
     local: HashSet<NodeId>,
     /// How many functions are around what is being visited.
@@ -103,7 +103,7 @@ impl<'a> Declarations<'a> {
             instantiated: HashMap::new(),
             members_taken: Vec::new(),
             uses: Uses::default(),
-            spelled: HashSet::new(),
+            spelled: BTreeSet::new(),
             local: HashSet::new(),
             function_depth: 0,
             sources: &ast.sources,
