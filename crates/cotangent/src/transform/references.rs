@@ -83,6 +83,8 @@ pub(super) fn fit_references(module: &Module, function: &mut Function) {
                 | StmtKind::Pop { .. }
                 | StmtKind::Opaque { .. } => {}
             }
+        } else if let NodeMut::Expr(expr) = node {
+            let _ = shorten_pointer(expr);
         }
         ControlFlow::<()>::Continue(())
     });
@@ -92,18 +94,24 @@ pub(super) fn fit_references(module: &Module, function: &mut Function) {
 /// What printing and reading again would make of an expression: `&*p` is `p`, and a constant is of the type that it is
 /// converted to.
 fn shorten(expr: &mut Expr) {
-    if let Some(Place { kind: PlaceKind::Element(pointer, index), .. }) = expr.as_address()
-        && index.is_zero()
-        && pointer.ty.unrestricted() == expr.ty.unrestricted()
-        && !expr.ty.is_reference()
-    {
-        *expr = (**pointer).clone();
-    } else if let (Some(value), Type::Float(_)) = (expr.as_cast().and_then(Expr::as_int), &expr.ty)
+    if let (false, Some(value), Type::Float(_)) =
+        (shorten_pointer(expr), expr.as_cast().and_then(Expr::as_int), &expr.ty)
         && value.abs() < 1 << 24
     {
         // Exact in every floating type but half.
         expr.kind = ExprKind::Float(Real(value as f64));
     }
+}
+
+/// Whether an expression was `&*p`, and is `p` now.
+fn shorten_pointer(expr: &mut Expr) -> bool {
+    let Some(Place { kind: PlaceKind::Element(pointer, index), .. }) = expr.as_address() else { return false };
+    let is_same = pointer.ty.unrestricted() == expr.ty.unrestricted();
+    if !index.is_zero() || !is_same || expr.ty.is_reference() {
+        return false;
+    }
+    *expr = (**pointer).clone();
+    true
 }
 
 /// Turns a pointer into a reference to the same, or the other way round, where a type asks for it.
