@@ -80,6 +80,9 @@ impl Bound {
             Reason::Misaligned { address, bytes } => {
                 Failure::Misaligned { place: here(format!("{bytes} bytes at {address:#x}")) }
             }
+            Reason::AtomicOnOwnMemory { address } => {
+                Failure::IllegalAddress { place: here(format!("an atomic on a thread's own memory at {address:#x}")) }
+            }
             Reason::IllegalAddress { address } => {
                 Failure::IllegalAddress { place: here(format!("address {address:#x}")) }
             }

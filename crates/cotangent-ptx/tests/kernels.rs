@@ -156,6 +156,23 @@ fn misaligned_and_null_addresses_stop_the_launch() {
 }
 
 #[test]
+fn an_atomic_on_a_threads_own_memory_stops_the_launch() {
+    let module = load(
+        ".visible .entry k() {
+            .local .align 8 .b8 depot[16];
+            .reg .b64 %rd<4>;
+            .reg .b32 %r<4>;
+            mov.u64 %rd1, depot;
+            cvta.local.u64 %rd2, %rd1;
+            atom.add.u32 %r1, [%rd2], 1;
+            ret;
+        }",
+    );
+    let failure = run(&module, "k", 1, 1, &[]).expect_err("no GPU can");
+    assert!(matches!(failure.as_ref(), Failure::IllegalAddress { .. }), "{failure:?}");
+}
+
+#[test]
 fn a_lane_that_never_arrives_is_a_deadlock() {
     let module = load(
         ".visible .entry k(.param .u64 a) {

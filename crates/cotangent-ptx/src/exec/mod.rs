@@ -36,6 +36,10 @@ pub(crate) struct Stop {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
+    /// An atomic on a thread's own memory, which a GPU has not.
+    AtomicOnOwnMemory {
+        address: u64,
+    },
     /// The address is no multiple of the bytes that are accessed.
     Misaligned {
         address: u64,

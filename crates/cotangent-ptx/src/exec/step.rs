@@ -249,6 +249,11 @@ impl Block<'_> {
         let Op::Atomic { function, kind, address, to, b, c } = &instruction.op else { return Ok(()) };
         let bytes = kind.bytes() * b.len() as u32;
         let addresses = self.addresses(at, instruction, address, bytes, AccessKind::Atomic)?;
+        let is_own = self.is_in_space(warp, Space::Local, &addresses.map(|address| address as u64));
+        if let Some(lane) = lanes_of(mask).find(|lane| is_own[*lane] != 0) {
+            let reason = Reason::AtomicOnOwnMemory { address: addresses[lane] as u64 };
+            return Err(self.stop(warp, 1 << lane, instruction.place, reason));
+        }
         let c = c.map(|c| self.read(warp, base, c));
         for (index, (b, to)) in b.iter().zip(to).enumerate() {
             let b = self.read(warp, base, *b);

@@ -182,8 +182,7 @@ impl Names {
             }
             Kind::NamespaceDecl => {
                 let original = node.data.original_namespace.as_ref();
-                self.is_open |=
-                    original.is_some_and(|first| !self.own.contains(&first.id)) && !OURS.contains(&node.name());
+                self.is_open |= original.is_some_and(|first| !self.own.contains(&first.id));
             }
             Kind::UsingDecl if !is_read(node.name()) => {
                 self.taken.extend(node.name().rsplit("::").next().map(str::to_owned));
@@ -194,13 +193,10 @@ impl Names {
     }
 }
 
-/// Namespaces of which a library's headers and the program's read different headers of ours.
-const OURS: &[&str] = &["cub", "thrust"];
-
 /// Whether a namespace is one that the tables know, or of the headers.
 fn is_read(namespace: &str) -> bool {
     let first = namespace.trim_start_matches("::").split("::").next();
-    first.is_some_and(|first| matches!(first, "std" | "cooperative_groups" | "cotangent" | "") || OURS.contains(&first))
+    matches!(first, Some("std" | "cooperative_groups" | "cotangent" | ""))
 }
 
 /// Whether C's `<math.h>`, which every CUDA program includes, has a function of this name and type. Another one of the same type

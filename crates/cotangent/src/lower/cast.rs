@@ -147,21 +147,13 @@ impl<'a> Body<'_, 'a> {
 /// there is none to be read, and the memory stays that of `p`.
 fn stepped_by_bytes(value: &Expr, ty: &Type) -> Option<Expr> {
     let ExprKind::Binary(BinaryOp::Offset, bytes_of, bytes) = &value.kind else { return None };
-    let pointee = |ty: &Type| match ty {
-        Type::Pointer(pointer) => Some(pointer.pointee.clone()),
-        Type::Void
-        | Type::Bool
-        | Type::Int(_)
-        | Type::Float(_)
-        | Type::Array(..)
-        | Type::Record(_)
-        | Type::Opaque(_) => None,
-    };
     let base = bytes_of.as_cast()?;
-    let element = pointee(ty).filter(|element| pointee(&base.ty).as_ref() == Some(element))?;
+    let element = ty.pointee().filter(|element| base.ty.pointee() == Some(element))?.clone();
     let is_bytes =
-        matches!(pointee(&value.ty), Some(Type::Int(IntKind::Char | IntKind::SignedChar | IntKind::UnsignedChar)));
-    if !is_bytes || !matches!(element, Type::Int(_) | Type::Float(_) | Type::Record(_)) {
+        matches!(value.ty.pointee(), Some(Type::Int(IntKind::Char | IntKind::SignedChar | IntKind::UnsignedChar)));
+    // A variable may be cut into parts of several types, as dynamic shared memory is.
+    let is_variable = base.as_address().is_some();
+    if is_variable || !is_bytes || !matches!(element, Type::Int(_) | Type::Float(_) | Type::Record(_)) {
         return None;
     }
     // A number says whether it ends at an element; then counting elements is the way out.

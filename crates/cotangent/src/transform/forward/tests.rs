@@ -150,7 +150,7 @@ fn pointers_references_records_and_arrays_have_shadows() {
             record V { x: float, n: int, y: float }
 
             device first_pushforward(view: View, _d_view: View, _d_result: float**) -> const float& {
-              *_d_result = &*(_d_view.data as float*);
+              *_d_result = (_d_view.data as float*);
               return &const ref *view.data;
             }
 
@@ -226,7 +226,7 @@ fn control_stays_and_active_counters_step_with_their_shadows() {
                 sum = (sum + t);
                 _d_t = (_d_t + _d_step);
               }
-              let _d_p: float* = &*_d_x;
+              let _d_p: float* = _d_x;
               for p: const float* = &const *x; p != &const x[n]; p += 1 {
                 switch n {
                   case 1 {

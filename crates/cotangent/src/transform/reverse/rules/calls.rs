@@ -81,7 +81,8 @@ impl Rules<'_> {
             }
             return Adders::Constant;
         }
-        let private = targets.iter().filter(|object| self.is_private(object)).count();
+        let is_own = |object: &&Object| self.is_private(object) || self.is_of_caller(object);
+        let private = targets.iter().filter(is_own).count();
         if private == 0 { self.threads_of(&targets) } else { Adders::Private }
     }
 

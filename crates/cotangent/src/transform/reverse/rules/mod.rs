@@ -25,7 +25,7 @@ use super::derivatives::Derivatives;
 use super::facts::Facts;
 use super::frames::Frames;
 use super::variables::Variables;
-use crate::analysis::{Base, Object};
+use crate::analysis::{Base, Object, Step};
 use crate::diagnostic::{Diagnostic, INTERNAL};
 use crate::ir::{Block, LocalId, Place, Stmt};
 use crate::source::Span;
@@ -68,6 +68,8 @@ pub(in crate::transform::reverse) struct Threads {
     pub(in crate::transform::reverse) shared_values: BTreeSet<LocalId>,
     /// Parameters whose adjoints, or what lies behind them, may be the thread's own memory or memory of all threads.
     pub(in crate::transform::reverse) anywhere: BTreeSet<LocalId>,
+    /// Pointers of a pullback to adjoints of the calling thread's own.
+    pub(in crate::transform::reverse) of_caller: BTreeSet<LocalId>,
     /// Arrays whose adjoints several streams may add to at the same time.
     pub(in crate::transform::reverse) contended: BTreeSet<Object>,
 }
@@ -105,6 +107,12 @@ impl Rules<'_> {
             }
             Base::Global(_) | Base::Unknown => false,
         }
+    }
+
+    /// Whether an object is what a pointer leads to that the calling thread has made to its own memory.
+    pub(in crate::transform::reverse) fn is_of_caller(&self, object: &Object) -> bool {
+        object.path == [Step::Deref]
+            && matches!(object.base, Base::Local(local) if self.threads.of_caller.contains(&local))
     }
 
     pub(in crate::transform::reverse) fn is_contended(&self, objects: &BTreeSet<Object>) -> bool {

@@ -82,6 +82,7 @@ impl Rules<'_> {
                 }
             };
             self.threads.anywhere.extend(is_anywhere.then_some(*param));
+            self.threads.of_caller.extend((variable.ty.is_pointer() && !is_shared).then_some(*param));
             let is_contended = match kind {
                 Kind::Split { contended, .. } => contended.contains(param),
                 Kind::Gradient { .. } | Kind::Pullback(_) => false,
