@@ -78,11 +78,14 @@ impl Kept {
     /// Keeps an answer. Nothing is kept if a file changed since `began`, as nobody knows which text Clang saw. That it cannot
     /// be written is no error: the next one asks Clang again.
     pub(crate) fn put(&self, payload: &[u8], read: &ReadFiles, began: SystemTime) -> Option<()> {
-        let is_old = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).is_ok_and(|time| time < began);
+        let root = self.folder.parent()?;
+        // What lies there is ours, written a moment ago perhaps, under names made of the contents.
+        let is_old = |path: &PathBuf| {
+            path.starts_with(root) || path.metadata().and_then(|data| data.modified()).is_ok_and(|time| time < began)
+        };
         if !read.files.iter().all(is_old) {
             return None;
         }
-        let root = self.folder.parent()?;
         fs::create_dir_all(root).ok()?;
         let scratch = tempfile::Builder::new().prefix("new-").tempdir_in(root).ok()?;
         let facts = format!("{LAYOUT}\n{:016x}\n{}\n{}", hash_of(payload), self.question, state(read)?);
