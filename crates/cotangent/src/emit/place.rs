@@ -6,6 +6,7 @@
 use super::expr::exact;
 use super::precedence::{Code, Precedence};
 use super::scope::Scope;
+use super::types::type_name;
 use crate::ir::{Expr, ExprKind, Place, PlaceKind, Type};
 
 /// The place as an lvalue.
@@ -49,6 +50,11 @@ fn pointer_to(scope: &Scope<'_>, target: &Place) -> Code {
 }
 
 fn element(scope: &Scope<'_>, pointer: &Expr, index: &Expr) -> Code {
+    if pointer.kind == ExprKind::Null {
+        // Never reached, but it has to compile.
+        let null = Code::unary(format!("({})nullptr", type_name(scope, &pointer.ty)));
+        return subscript(scope, null, index);
+    }
     if !index.is_int_zero() {
         return subscript(scope, pointer_value(scope, pointer), index);
     }

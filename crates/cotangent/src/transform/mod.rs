@@ -11,6 +11,7 @@ mod forward;
 mod launch;
 mod locals;
 mod normalize;
+mod nulls;
 mod overlap;
 mod privatize;
 mod promises;

@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use super::carried_bits::carried_bits;
 use super::differentiable::leads_to_floats;
 use super::normalize::collapse;
+use super::nulls::known_nulls;
 use super::request::{Named, Request};
 use super::typed_pointers::typed_pointers;
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, RULE_CONFLICT};
@@ -44,7 +45,8 @@ pub fn lift(module: &Module, request: &Request) -> Result<Lifted, Vec<Diagnostic
     let variables: Vec<GlobalId> = named.collect();
     let used = used(module, request.function, &variables);
     check_rules(module, &used)?;
-    let mut lifted = typed_pointers(&carried_bits(module, request.function), request.function);
+    let known = known_nulls(module, request.function);
+    let mut lifted = typed_pointers(&carried_bits(&known, request.function), request.function);
     let mut params: IdVec<FunctionId, HashMap<usize, LocalId>> = IdVec::new();
     for id in module.functions.ids() {
         let function = &mut lifted.functions[id];

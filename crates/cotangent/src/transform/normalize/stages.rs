@@ -11,6 +11,7 @@ use crate::ir::{Block, Function, FunctionId, Module, Stmt, StmtKind, Storage, Ty
 use crate::rules::{RuntimeClass, runtime_class};
 use crate::source::Span;
 use crate::transform::Trust;
+use crate::transform::nulls::decide_nulls;
 use crate::transform::promises::{Done, Promise, broken, check, find};
 
 /// One pass.
@@ -53,6 +54,8 @@ const STAGES: [Stage; 9] = [
         reason: "a pullback sees what its own function has, not what its caller changes; nor has it shared memory of its own",
         pass: |module, known, function| {
             inline_calls(module, known, function);
+            // What was handed over may be null.
+            decide_nulls(&mut function.body);
             // A function that is called twice has left its declarations twice.
             gather_shared(function);
         },
