@@ -40,7 +40,7 @@ pub fn asks_for_thread(module: &Module, function: FunctionId) -> bool {
 }
 
 /// The functions that a function calls, and those that they call.
-fn called(module: &Module, function: FunctionId) -> Vec<FunctionId> {
+pub fn called(module: &Module, function: FunctionId) -> Vec<FunctionId> {
     let mut reached = callees(&module.functions[function]);
     let mut next = 0;
     while next < reached.len() {

@@ -25,11 +25,15 @@ impl Rules<'_> {
         args: &[Expr],
     ) -> Pair {
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
-        let Some(into) = into.filter(|into| self.facts.is_active_place(into)) else { return pair };
+        let Some(into) = into.filter(|into| self.facts.is_active_place(into)) else {
+            pair.reverse.extend(self.meeting_of_call(stmt, callee));
+            return pair;
+        };
         let Some(shadow) = self.shadow(into) else { return pair };
         let pattern: Vec<Adders> = args.iter().map(|arg| self.adders(arg)).collect();
         if pattern.iter().all(|adders| *adders == Adders::Constant) {
             self.forget(into, &mut pair.reverse);
+            pair.reverse.extend(self.meeting_of_call(stmt, callee));
             return pair;
         }
         let out = &mut pair.reverse;

@@ -3,8 +3,13 @@
 use super::super::headers::keeps_bits;
 use super::{Pair, Rules};
 use crate::analysis::Uniform;
+use crate::analysis::ordering::called;
 use crate::diagnostic::{Diagnostic, THREADS_ACTIVE};
-use crate::ir::{BinaryOp, Block, Builtin, CollectiveOp, Expr, ExprKind, For, Place, Stmt, StmtKind, Type};
+use crate::ir::walk;
+use crate::ir::{
+    BarrierKind, BinaryOp, Block, Builtin, CollectiveOp, Expr, ExprKind, For, FunctionId, Place, Stmt, StmtKind,
+    Storage, Type,
+};
 use crate::rules::{self};
 use crate::transform::locals::declare;
 
@@ -65,7 +70,10 @@ impl Rules<'_> {
         into: Option<&Place>,
     ) -> Pair {
         let mut pair = Pair { forward: vec![stmt.clone()], reverse: Block::new() };
-        let Some(into) = into.filter(|into| self.facts.is_active_place(into)) else { return pair };
+        let Some(into) = into.filter(|into| self.facts.is_active_place(into)) else {
+            pair.reverse.extend(self.meeting(stmt, mask));
+            return pair;
+        };
         let Some(shadow) = self.shadow(into) else { return pair };
         let ty = into.ty.at_least_single();
         let (Type::Float(kind), Some(mask), Some(value)) = (&ty, mask, args.first()) else {
@@ -74,6 +82,7 @@ impl Rules<'_> {
         };
         let seed = self.seed_of(into, &ty, &shadow, &mut pair.reverse);
         if !self.facts.is_active_value(value) {
+            pair.reverse.extend(self.meeting(stmt, Some(mask)));
             return pair;
         }
         let argument = args.get(1).cloned().unwrap_or(Expr::int(0));
@@ -121,6 +130,36 @@ impl Rules<'_> {
         let args = vec![sum.mask.clone(), Expr::load(shadow.clone()), Expr::int(i64::try_from(sum.width).ok()?)];
         let call = StmtKind::Call { into: Some(shadow), function, args };
         Some(Pair { forward: vec![stmt.clone()], reverse: vec![Stmt::new(call).at(stmt.span)] })
+    }
+
+    /// Where an exchange has no adjoint, the threads of the warp still meet. Programs lean on that to hand each other what they
+    /// wrote to shared memory, though CUDA does not promise it; the adjoints of that memory go the other way.
+    fn meeting(&self, stmt: &Stmt, mask: Option<&Expr>) -> Option<Stmt> {
+        let mask = mask.filter(|_| self.has_active_shared_memory())?;
+        let kind = StmtKind::Barrier { kind: BarrierKind::Warp, argument: Some(mask.clone()), into: None };
+        Some(Stmt::new(kind).at(stmt.span))
+    }
+
+    /// The same for a call of a function that exchanges nothing active.
+    pub(in crate::transform::reverse) fn meeting_of_call(&self, stmt: &Stmt, callee: FunctionId) -> Option<Stmt> {
+        let module = self.facts.module;
+        let mut mask = None;
+        for function in called(module, callee).into_iter().chain([callee]) {
+            walk::each_stmt(&module.functions[function].body, &mut |stmt| {
+                if let StmtKind::Collective { mask: Some(named), .. } = &stmt.kind
+                    && named.as_int().is_some()
+                {
+                    mask = Some(named.clone());
+                }
+            });
+        }
+        self.meeting(stmt, mask.as_ref())
+    }
+
+    fn has_active_shared_memory(&self) -> bool {
+        let locals = &self.facts.primal.locals;
+        let mut shared = locals.ids().filter(|local| locals[*local].storage != Storage::Private);
+        shared.any(|local| self.facts.has_shadow(local))
     }
 
     fn refuse_exchange(&mut self, stmt: &Stmt) {
