@@ -13,7 +13,8 @@ mod warp;
 pub use half::{HalfCall, half_call};
 pub use intrinsics::{ADD_ANYWHERE, Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
 pub use math::{
-    Formula, Parameter, Partial, Rule, derivative, has_pole, helper, is_math, math_functions, single_and_double,
+    Formula, Parameter, Partial, Rule, chooses, derivative, has_pole, helper, is_math, math_functions,
+    single_and_double,
 };
 
 /// The manual's page of functions, in Markdown.

@@ -66,6 +66,11 @@ pub fn has_pole(expr: &Expr) -> bool {
     }
 }
 
+/// Whether a function gives one of its arguments, so that the others are without effect.
+pub fn chooses(name: &str) -> bool {
+    derivative(name).is_some_and(|rule| ["fmin", "fmax"].contains(&rule.entry.name))
+}
+
 /// Whether a pure function has that name, `std::` left out.
 pub fn is_math(name: &str) -> bool {
     RULES.contains_key(name)

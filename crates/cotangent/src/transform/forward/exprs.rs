@@ -156,9 +156,16 @@ impl Pushforward<'_, '_> {
     }
 }
 
-/// A partial times a tangent; many partials are 1 or -1.
+/// A partial times a tangent; many partials are 1 or -1. One that is 0 or 1 chooses: a tangent that is not taken may be
+/// infinite.
 fn times(partial: Expr, tangent: Expr) -> Expr {
     match partial.kind {
+        ExprKind::Select(cond, then, otherwise) if is_choice(&then, &otherwise) => {
+            let ty = tangent.ty.clone();
+            let zero = Expr::new(ExprKind::Float(Real(0.0)), ty.clone());
+            let (then, otherwise) = if is_zero(&otherwise) { (tangent, zero) } else { (zero, tangent) };
+            Expr::new(ExprKind::Select(cond, Box::new(then), Box::new(otherwise)), ty)
+        }
         ExprKind::Float(Real(1.0)) => tangent,
         ExprKind::Float(Real(-1.0)) => Expr::unary(UnaryOp::Negate, tangent),
         ExprKind::Bool(_)
@@ -176,6 +183,15 @@ fn times(partial: Expr, tangent: Expr) -> Expr {
         | ExprKind::SizeOf(_)
         | ExprKind::Construct(_) => Expr::binary(BinaryOp::Multiply, partial, tangent),
     }
+}
+
+fn is_choice(then: &Expr, otherwise: &Expr) -> bool {
+    let is_one = |expr: &Expr| matches!(expr.kind, ExprKind::Float(Real(1.0)));
+    (is_one(then) && is_zero(otherwise)) || (is_zero(then) && is_one(otherwise))
+}
+
+fn is_zero(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Float(Real(value)) if value == 0.0)
 }
 
 /// A partial that may be infinite times a tangent that is zero where the value is constant: zero there, and no NaN.

@@ -4,10 +4,12 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use crate::ir::walk;
-use crate::ir::{Function, LocalId, Stmt, StmtKind, Storage, Type};
+use crate::ir::walk::{self, Part};
+use crate::ir::{Expr, ExprKind, Function, LocalId, Stmt, StmtKind, Storage, Type};
+use crate::rules::chooses;
 
-/// The variables with a value that is read, if at all, only inside branches that come later.
+/// The variables with a value that may be read by nothing that has a derivative: only inside branches that come later, only as
+/// one of several that are chosen among, or not before a branch that overwrites it.
 pub(in crate::transform::reverse) fn used_sometimes(function: &Function) -> HashSet<LocalId> {
     let mut found = HashSet::new();
     look(function, &function.body, &mut Vec::new(), &mut found);
@@ -24,13 +26,14 @@ fn look<'a>(function: &Function, block: &'a [Stmt], after: &mut Vec<&'a [Stmt]>,
             matches!(variable.ty, Type::Float(_)) && variable.storage == Storage::Private
         };
         if let Some(local) = written.filter(is_number) {
-            let is_used = |later: &Stmt| !matches!(later.kind, StmtKind::If { .. }) && reads(later, local);
-            if !after.iter().copied().flatten().any(is_used) {
+            // The innermost block goes on first.
+            let later = after.iter().rev().copied().flatten();
+            if !later.map_while(|stmt| fate(stmt, local)).any(|is_used| is_used) {
                 found.insert(local);
             }
         }
         let _ = walk::stmt_parts(stmt, &mut |part| {
-            if let walk::Part::Block(inner) = part {
+            if let Part::Block(inner) = part {
                 look(function, inner, after, found);
             }
             ControlFlow::<()>::Continue(())
@@ -39,6 +42,84 @@ fn look<'a>(function: &Function, block: &'a [Stmt], after: &mut Vec<&'a [Stmt]>,
     }
 }
 
-fn reads(stmt: &Stmt, local: LocalId) -> bool {
-    walk::block_loads_any(std::slice::from_ref(stmt), &mut |place| place.as_local() == Some(local))
+/// Whether a statement uses the value of a variable on every way; nothing if the value may be gone after it.
+fn fate(stmt: &Stmt, local: LocalId) -> Option<bool> {
+    if matches!(stmt.kind, StmtKind::If { .. }) {
+        let is_overwritten = walk::assigned_locals(std::slice::from_ref(stmt)).contains(&local);
+        return (!is_overwritten).then_some(false);
+    }
+    let is_used = uses(stmt, local);
+    (is_used || stmt.given_local() != Some(local)).then_some(is_used)
+}
+
+fn uses(stmt: &Stmt, local: LocalId) -> bool {
+    walk::stmt_parts(stmt, &mut |part| {
+        let is_used = match part {
+            Part::Expr(expr) => depends(expr, local),
+            Part::Block(block) => block.iter().any(|inner| uses(inner, local)),
+            // What stands in a place are pointers and indices.
+            Part::Place(_) => false,
+        };
+        if is_used { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .is_break()
+}
+
+/// Whether the derivative of an expression has to do with a variable, whatever is chosen in it.
+fn depends(expr: &Expr, local: LocalId) -> bool {
+    match &expr.kind {
+        ExprKind::Load(place) => place.as_local() == Some(local),
+        ExprKind::Select(_, then, otherwise) => depends(then, local) && depends(otherwise, local),
+        ExprKind::Math(name, args) if chooses(name) => args.iter().all(|arg| depends(arg, local)),
+        ExprKind::Math(_, args) | ExprKind::Construct(args) => args.iter().any(|arg| depends(arg, local)),
+        ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => depends(operand, local),
+        ExprKind::Binary(_, left, right) => depends(left, local) || depends(right, local),
+        // A variable whose address goes elsewhere may be read there.
+        ExprKind::AddressOf(place) => walk::own_variable(place) == Some(local),
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+
+    /// Whether `v` is one of them, in a kernel with this body.
+    fn is_sometimes(body: &str) -> bool {
+        let module =
+            text::parse(&format!("kernel k(x: const float*, y: float*) {{ {body} }}")).expect("it is well-formed");
+        let function = module.functions.iter().next().expect("a function");
+        let names: Vec<&str> = used_sometimes(function).into_iter().map(|local| function.local_name(local)).collect();
+        names.contains(&"v")
+    }
+
+    #[test]
+    fn what_is_read_in_any_case_is_not() {
+        assert!(!is_sometimes("let v: float = x[0]; y[0] = v;"));
+        assert!(!is_sometimes("let v: float = x[0]; y[0] = v; if (x[1] > 0.0f) { v = 1.0f; y[1] = v; }"));
+    }
+
+    #[test]
+    fn what_is_read_in_a_branch_is() {
+        assert!(is_sometimes("let v: float = x[0]; if (x[1] > 0.0f) { y[0] = v; }"));
+    }
+
+    #[test]
+    fn what_is_overwritten_is() {
+        assert!(is_sometimes("let v: float = sqrtf(x[0]); v = x[1]; y[0] = v;"));
+        assert!(is_sometimes("let v: float = sqrtf(x[0]); if (x[1] > 0.0f) { v = 1.0f; } y[0] = v;"));
+    }
+
+    #[test]
+    fn what_is_one_of_two_is() {
+        assert!(is_sometimes("let v: float = sqrtf(x[0]); y[0] = fmaxf(v, 0.1f);"));
+        assert!(is_sometimes("let v: float = sqrtf(x[0]); y[0] = ((v > 0.1f) ? v : 0.1f);"));
+        assert!(!is_sometimes("let v: float = sqrtf(x[0]); y[0] = fmaxf(v, (v * x[1]));"));
+    }
 }
