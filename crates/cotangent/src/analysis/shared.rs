@@ -1,6 +1,7 @@
 //! How much static shared memory a function declares, as nvcc lays it out.
 
-use crate::ir::{FloatKind, Function, Module, Storage, Type};
+use crate::ir::layout::layout;
+use crate::ir::{Function, Module, Storage};
 
 /// What a block may have without asking for more: the limit of `__shared__` variables on every architecture.
 pub const STATIC_SHARED_LIMIT: u64 = 48 * 1024;
@@ -12,32 +13,6 @@ pub fn static_shared_bytes(module: &Module, function: &Function) -> u64 {
         let (bytes, alignment) = layout(module, &local.ty);
         end.next_multiple_of(alignment.max(local.align.map_or(1, u64::from))) + bytes
     })
-}
-
-/// Size and alignment of a type.
-fn layout(module: &Module, ty: &Type) -> (u64, u64) {
-    match ty {
-        Type::Void => (0, 1),
-        Type::Bool => (1, 1),
-        Type::Int(kind) => (u64::from(kind.bits() / 8), u64::from(kind.bits() / 8)),
-        Type::Float(FloatKind::Half | FloatKind::BFloat) => (2, 2),
-        Type::Float(FloatKind::Float) => (4, 4),
-        Type::Float(FloatKind::Double) => (8, 8),
-        Type::Pointer(_) | Type::Opaque(_) => (8, 8),
-        Type::Array(element, length) => {
-            let (bytes, alignment) = layout(module, element);
-            (bytes * *length, alignment)
-        }
-        Type::Record(record) => {
-            let record = &module.records[*record];
-            let stated = record.align.map_or(1, u64::from);
-            let fields = record.fields.iter().map(|field| layout(module, &field.ty));
-            let (end, alignment) = fields.fold((0u64, stated), |(end, widest), (bytes, alignment)| {
-                (end.next_multiple_of(alignment) + bytes, widest.max(alignment))
-            });
-            (end.next_multiple_of(alignment), alignment)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -256,7 +256,7 @@ kinds! {
     CXXUnresolvedConstructExpr OpaqueValueExpr PseudoObjectExpr StmtExpr ArrayInitLoopExpr
 
     CUDAGlobalAttr CUDADeviceAttr CUDAHostAttr CUDASharedAttr CUDAConstantAttr HIPManagedAttr CUDALaunchBoundsAttr
-    AlignedAttr AnnotateAttr FullComment
+    AlignedAttr AnnotateAttr FullComment MaxFieldAlignmentAttr PackedAttr
 }
 
 impl Node {

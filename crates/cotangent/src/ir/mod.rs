@@ -23,6 +23,7 @@ pub mod build;
 mod classify;
 mod expr;
 mod flow;
+pub mod layout;
 mod module;
 pub mod order;
 mod provided;

@@ -7,6 +7,7 @@ use super::names::{identifier, word_for};
 use crate::clang::types::{Named, Spelled, parse};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
+use crate::ir::layout::has_padding;
 use crate::ir::{Field, FloatKind, IntKind, PointerType, Record, RecordId, Type};
 use crate::rules::{FREES, TAPE};
 use crate::source::Span;
@@ -47,6 +48,15 @@ pub(super) fn is_builtin_record(name: &str) -> bool {
         .iter()
         .any(|element| name.strip_prefix(element).is_some_and(|count| matches!(count, "1" | "2" | "3" | "4")));
     vector || matches!(name, "dim3" | "__half2" | "__nv_bfloat162")
+}
+
+/// The vector of the same size and alignment, for memory that is declared to copy so many bytes at once.
+fn vector_like(storage: &str) -> Option<&'static str> {
+    match storage {
+        "std::aligned_storage<8, 8>::type" => Some("int2"),
+        "std::aligned_storage<16, 16>::type" => Some("int4"),
+        _ => None,
+    }
 }
 
 impl<'a> Context<'a> {
@@ -130,6 +140,9 @@ impl<'a> Context<'a> {
     fn named_type(&mut self, pass: Pass, named: &Named, span: Span) -> Lowered<Type> {
         if let Some(ty) = scalar(&named.name) {
             return Ok(ty);
+        }
+        if let Some(vector) = vector_like(&named.name) {
+            return self.type_of(pass, vector, span);
         }
         if [TAPE, FREES].contains(&&*named.name) {
             return Ok(Type::Opaque(named.name.as_str().into()));
@@ -264,11 +277,31 @@ impl<'a> Context<'a> {
         let fields = self.fields(pass, node);
         self.scope = outer;
         let fields = fields?;
+        self.refuse_packing(node, &plain, &fields)?;
         if has_own_destructor(node) || fields.iter().any(|field| self.has_destructor(&field.ty)) {
             self.destructors.insert(record);
         }
         self.module.records[record].fields = fields;
         Ok(record)
+    }
+
+    /// Refuses a record whose fields lie elsewhere than in a record that is printed with the same fields.
+    fn refuse_packing(&self, node: &Node, name: &str, fields: &[Field]) -> Lowered<()> {
+        let is_packed = node.has(Kind::PackedAttr) || node.has(Kind::MaxFieldAlignmentAttr);
+        let moved =
+            node.children(Kind::FieldDecl).find(|field| field.has(Kind::AlignedAttr) || field.has(Kind::PackedAttr));
+        let (span, label) = match moved {
+            Some(field) => (field.span, "an alignment of its own"),
+            None if is_packed && has_padding(&self.module, fields) => (node.span, "packed"),
+            None => return Ok(()),
+        };
+        problem_with_help(
+            diagnostic::UNSUPPORTED_TYPE,
+            span,
+            format!("the layout of `{name}` is not supported"),
+            label,
+            "order the fields by size, or name the bytes between them, so that they lie where they do without it",
+        )
     }
 
     /// Whether a value of the type runs a destructor of the user's at the end of its life.
