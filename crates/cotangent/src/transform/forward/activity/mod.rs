@@ -12,7 +12,7 @@ mod vanishing;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::super::differentiable::{contains_pointer, pointer_levels};
+use super::super::differentiable::{contains_pointer, leads_to_floats, pointer_levels};
 use super::overwritten::{Overwritten, overwritten};
 use crate::analysis::{carries_floats, grow};
 use crate::index::Id;
@@ -26,6 +26,19 @@ use crate::source::Span;
 
 pub(super) use vanishing::Ways;
 use vanishing::divides;
+
+/// Whether memory of something else is seen as memory of floats somewhere, so that it may hold them.
+fn is_seen_as_floats(module: &Module) -> bool {
+    let mut is_seen = false;
+    for function in module.functions.iter() {
+        walk::each_expr(&function.body, &mut |expr| {
+            let operand = expr.as_cast().filter(|operand| operand.ty.is_pointer() && expr.ty.is_pointer());
+            is_seen |=
+                operand.is_some_and(|from| leads_to_floats(module, &expr.ty) && !leads_to_floats(module, &from.ty));
+        });
+    }
+    is_seen
+}
 
 /// For each parameter: what its value is, then what it points to, then what that points to. Then the same for the result,
 /// if its pointers lead to what the caller makes active.
@@ -127,8 +140,10 @@ impl Analyses {
     pub(super) fn root(&mut self, module: &Module, id: FunctionId, wrt: &[LocalId]) -> Activity {
         let function = &module.functions[id];
         let mut activity = Activity::new(module, function);
+        let may_hold_numbers = is_seen_as_floats(module);
         for param in &function.params {
             let local = &function.locals[*param];
+            let can_hold = may_hold_numbers || leads_to_floats(module, &local.ty);
             let levels = activity.levels(activity.locals[param.index()], pointer_levels(module, &local.ty));
             for (level, cell) in levels.into_iter().enumerate() {
                 let facts = activity.facts_mut(cell);
@@ -136,7 +151,7 @@ impl Analyses {
                     facts.is_active = true;
                     facts.named.push(local.name.clone());
                     activity.outputs.push(cell);
-                } else if level > 0 {
+                } else if level > 0 && can_hold {
                     facts.constant.push(local.name.clone());
                     facts.is_left_out = true;
                 }
