@@ -185,3 +185,22 @@ fn flags_that_differ_between_files_are_noticed() {
     let (text, code) = said_in(with_database("-DFACTOR=2").path(), COMMAND, &main);
     assert!(text.contains("main_program_grad") && code == Some(0), "{text}");
 }
+
+/// Two files use a template of a header in another order, and not the same of it.
+#[test]
+fn templates_that_files_use_in_another_order_mean_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = "#pragma once\ntemplate <typename T>\nstruct Pair {\n  T x, y;\n  __host__ __device__ T sum() const { return x + y; }\n  \
+        __host__ __device__ T product() const { return x * y; }\n};\n";
+    let first = "#include \"pair.h\"\ndouble scaled(Pair<double> p);\n\
+        void f(const double* x, double* y) { Pair<float> q = {1.0f, 2.0f}; Pair<double> p = {x[0], x[1]}; y[0] = scaled(p) * q.sum(); }\n";
+    let second = "#include \"pair.h\"\n\
+        double scaled(Pair<double> p) { Pair<float> q = {3.0f, 2.0f}; return p.product() * q.product() + p.sum(); }\n";
+    for (name, text) in [("pair.h", header), ("first.cu", first), ("second.cu", second)] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    let arguments = ["check", "first.cu", "second.cu", "--fn", "f", "--args", "in<double>(2), out<double>(1)"];
+    let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

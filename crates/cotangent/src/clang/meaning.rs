@@ -74,16 +74,19 @@ fn is_same(left: &Node, right: &Node) -> bool {
         && has_same_parts(left, right)
 }
 
-/// Another file may instantiate templates that a file alone does not.
+/// Another file may instantiate templates that a file alone does not, in another order, and more of what is in them.
 fn has_same_parts(left: &Node, right: &Node) -> bool {
     let is_template = matches!(left.kind, Kind::FunctionTemplateDecl | Kind::ClassTemplateDecl);
-    let mut right = right.inner.iter().filter(|part| !part.data.is_implicit);
+    let is_of_body = |part: &Node| matches!(part.kind, Kind::CompoundStmt | Kind::CXXCtorInitializer);
+    let has_body = left.has(Kind::CompoundStmt);
+    let mut rest = right.inner.iter().filter(|part| !part.data.is_implicit && (has_body || !is_of_body(part)));
     let mut parts = left.inner.iter().filter(|part| !part.data.is_implicit);
-    let is_found = parts.all(|part| match is_template {
-        true => right.any(|other| is_same(part, other)),
-        false => right.next().is_some_and(|other| is_same(part, other)),
-    });
-    is_found && (is_template || right.next().is_none())
+    if is_template {
+        let is_only_named =
+            |part: &Node| part.kind == Kind::ClassTemplateSpecializationDecl && !part.data.complete_definition;
+        return parts.all(|part| is_only_named(part) || right.inner.iter().any(|other| is_same(part, other)));
+    }
+    parts.all(|part| rest.next().is_some_and(|other| is_same(part, other))) && rest.next().is_none()
 }
 
 fn is_same_reference(left: Option<&Reference>, right: Option<&Reference>) -> bool {
