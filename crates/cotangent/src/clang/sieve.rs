@@ -140,7 +140,12 @@ pub fn is_not_system(path: &str) -> bool {
         || path.contains("/lib/clang/")
         || path.contains("/lib/gcc/")
         || path.strip_prefix("/usr/include/").is_some_and(|rest| !rest.contains('/'));
-    !is_system && !is_body_of_cuda(path)
+    (!is_system || is_of_functors(path)) && !is_body_of_cuda(path)
+}
+
+/// `std::plus` and its like, which libraries for device code hand around.
+fn is_of_functors(path: &str) -> bool {
+    path.ends_with("/bits/stl_function.h")
 }
 
 /// `sm_20_atomic_functions.hpp` and its like.

@@ -153,15 +153,17 @@ impl<'a> Declarations<'a> {
         self.records.get(spelling).map_or(&[], Vec::as_slice)
     }
 
-    /// The full name of the only type whose last name this is.
+    /// The full name of the only type whose last name this is. The standard library's are asked only for names of their own.
     pub(super) fn unique_full_name(&self, name: &str) -> Option<String> {
         // Arguments of templates are compared later, and more loosely.
         let (base, arguments) = name.split_at(name.find('<').unwrap_or(name.len()));
         let ending = format!("::{base}");
         let plain = self.records.keys().chain(self.enumerations.keys()).chain(self.aliases.keys());
-        let mut names = plain.chain(self.specializations.keys());
-        let found = names.find(|full| full.ends_with(&ending))?;
-        names.all(|full| full == found || !full.ends_with(&ending)).then(|| format!("{found}{arguments}"))
+        let names = plain.chain(self.specializations.keys()).filter(|full| full.ends_with(&ending));
+        let (of_library, own): (Vec<_>, Vec<_>) = names.partition(|full| full.starts_with("std::"));
+        let names = if own.is_empty() { of_library } else { own };
+        let (found, others) = names.split_first()?;
+        others.iter().all(|full| full == found).then(|| format!("{found}{arguments}"))
     }
 
     /// The instantiations of a class template.
