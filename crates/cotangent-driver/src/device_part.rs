@@ -14,8 +14,14 @@ use crate::tools::Tools;
 /// How declarations that need the library mention it.
 const MENTIONS: &[&str] = &["torch", "at::", "c10", "namespace at"];
 
+/// Numbers of the library that device functions take and kernels of other numbers do without.
+const NUMBERS: &[&str] = &["at::Half", "c10::Half", "at::BFloat16", "c10::BFloat16", "c10::complex"];
+
 /// Our own header with what kernels use of PyTorch, in place of the first of the library's.
 const TENSORS: &str = "#include <cotangent/tensors.h>";
+
+/// A header of the library, and ours in its place.
+const SHUFFLES: (&str, &str) = ("ATen/cuda/DeviceUtils.cuh", "#include <cotangent/shuffles.h>");
 
 /// A file of the program without a large library, under the name by which the others include it.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,12 +48,19 @@ pub fn device_part(tools: &Tools, input: &Input<'_>) -> Result<Option<Vec<Part>>
             let whole = path.canonicalize().ok();
             let is_read_as = |name: &str| Path::new(name).canonicalize().ok() == whole;
             if let Some((id, _)) = ast.sources.files.entries().find(|(_, file)| is_read_as(&file.name)) {
-                ast.declarations.iter().for_each(|node| blank_host(node, id, &mut text));
+                let mut names = Names::default();
+                ast.declarations.iter().for_each(|node| names.note(node, id, &text));
+                ast.declarations.iter().for_each(|node| blank_host(node, id, &names, &mut text));
+                blank_instantiations(&mut text);
             }
             let text = String::from_utf8(text).unwrap_or_default();
             let mut instead = instead;
             let lines = text.lines().map(|line| {
                 if is_include_of_large(line) {
+                    let (library, ours) = SHUFFLES;
+                    if line.contains(library) {
+                        return ours.to_owned();
+                    }
                     return std::mem::take(&mut instead).to_owned();
                 }
                 let included = quoted_include(line).and_then(|name| file_called(&files, name));
@@ -97,25 +110,97 @@ fn name_of(files: &[(PathBuf, String)], path: &Path) -> String {
     }
 }
 
-/// Blanks a declaration that is the host's, or those of them in a namespace.
-fn blank_host(node: &Node, main: FileId, text: &mut [u8]) {
+/// Names that a file gives to what is of the library.
+#[derive(Default)]
+struct Names {
+    /// By `using phalf = at::Half`.
+    numbers: Vec<String>,
+    /// By `using torch::autograd::Function`.
+    others: Vec<String>,
+}
+
+impl Names {
+    fn note(&mut self, node: &Node, main: FileId, text: &[u8]) {
+        if matches!(node.kind, Kind::NamespaceDecl | Kind::LinkageSpecDecl) {
+            node.inner.iter().for_each(|child| self.note(child, main, text));
+        }
+        let words = text.get(node.span.start as usize..node.span.end as usize).map(String::from_utf8_lossy);
+        let Some(words) = words.filter(|_| node.span.file == main) else { return };
+        match node.kind {
+            Kind::TypeAliasDecl | Kind::TypedefDecl if NUMBERS.iter().any(|name| words.contains(name)) => {
+                self.numbers.push(node.name().to_owned());
+            }
+            Kind::UsingDecl if MENTIONS.iter().any(|word| words.contains(word)) => {
+                self.others.extend(words.rsplit("::").next().map(|name| name.trim().to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    fn is_number_in(&self, words: &str) -> bool {
+        let own = self.numbers.iter().map(String::as_str);
+        NUMBERS.iter().copied().chain(own).any(|name| has_word(words, name))
+    }
+
+    fn is_other_in(&self, words: &str) -> bool {
+        MENTIONS.iter().any(|word| words.contains(word)) || self.others.iter().any(|name| has_word(words, name))
+    }
+}
+
+/// Blanks a declaration that is the host's or takes a number of the library's, or those of them in a namespace.
+fn blank_host(node: &Node, main: FileId, names: &Names, text: &mut [u8]) {
     match node.kind {
         Kind::NamespaceDecl | Kind::LinkageSpecDecl if node.span.file == main && !is_of_macro(node) => {
-            node.inner.iter().for_each(|child| blank_host(child, main, text));
+            node.inner.iter().for_each(|child| blank_host(child, main, names, text));
         }
-        _ if node.span.file == main && !is_of_device(node) => {
+        _ if node.span.file == main => {
             let range = node.span.start as usize..node.span.end as usize;
             let Some(part) = text.get_mut(range) else { return };
             let is_function =
                 matches!(node.kind, Kind::FunctionDecl | Kind::FunctionTemplateDecl | Kind::LinkageSpecDecl);
             let words = String::from_utf8_lossy(part);
-            if is_function || MENTIONS.iter().any(|word| words.contains(word)) {
-                // Lines keep their numbers.
-                part.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+            let is_needless = if is_of_device(node) {
+                is_function && names.is_number_in(&words)
+            } else {
+                let is_ours = !is_function && words.contains("Accessor");
+                !is_ours && (is_function || names.is_other_in(&words))
+            };
+            if is_needless {
+                blank(part);
             }
         }
         _ => {}
     }
+}
+
+/// Blanks explicit instantiations that mention the library: of what they instantiate nothing is left.
+fn blank_instantiations(text: &mut [u8]) {
+    const WORD: &[u8] = b"template";
+    let mut at = 0;
+    while let Some(found) = text[at..].windows(WORD.len() + 1).position(|part| part[0] == b'\n' && part[1..] == *WORD) {
+        let start = at + found + 1;
+        at = start + WORD.len();
+        let is_instantiation = text[at..].trim_ascii_start().first().is_some_and(|next| *next != b'<');
+        let Some(length) = text[start..].iter().position(|byte| *byte == b';').filter(|_| is_instantiation) else {
+            continue;
+        };
+        let part = &mut text[start..=start + length];
+        let words = String::from_utf8_lossy(part);
+        if !words.contains("__global__") && MENTIONS.iter().any(|word| words.contains(word)) {
+            blank(part);
+        }
+    }
+}
+
+/// Lines keep their numbers.
+fn blank(part: &mut [u8]) {
+    part.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |next: Option<char>| next.is_some_and(|next| next.is_alphanumeric() || next == '_');
+    text.match_indices(word)
+        .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next()))
 }
 
 /// Whether a macro writes it.

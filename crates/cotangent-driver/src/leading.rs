@@ -8,7 +8,7 @@ use crate::source_text::source_text;
 
 /// Libraries whose headers take Clang so long, and whose dump is so large, that they are always precompiled: how the
 /// names of their headers begin.
-const LARGE: &[&str] = &["torch/", "ATen/", "c10/"];
+const LARGE: &[&str] = &["torch/", "ATen/", "c10/", "THC/"];
 
 /// The leading directives, a line each.
 #[derive(Debug, Default, PartialEq, Eq)]

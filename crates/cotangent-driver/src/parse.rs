@@ -39,8 +39,8 @@ pub struct ParseRequest<'a> {
     pub appended: &'a str,
     /// Headers that were read before, as `precompile` wrote them for the same pass and flags. They are not in the dump.
     pub precompiled: Option<&'a Path>,
-    /// Whether they have PyTorch's accessors, in whose place the program gets ours.
-    pub has_accessors: bool,
+    /// Headers of ours with templates that stand for those of the precompiled ones.
+    pub stand_ins: Vec<&'static str>,
     /// Where Clang lists the files that it has read.
     pub read_files: Option<&'a Path>,
     /// Whether Clang's messages are in colour.
@@ -59,15 +59,12 @@ impl<'a> ParseRequest<'a> {
             instead: None,
             appended: "",
             precompiled: None,
-            has_accessors: false,
+            stand_ins: Vec::new(),
             read_files: None,
             colour: false,
         }
     }
 }
-
-/// Our own header with what PyTorch's accessors are.
-const ACCESSORS: &str = "cotangent/accessors.h";
 
 /// The newest architecture that Clang 19 knows. A newer one is parsed as this, with its own `__CUDA_ARCH__`.
 const NEWEST_ARCH: Arch = Arch { number: 90, suffix: Some('a') };
@@ -246,9 +243,7 @@ pub(crate) fn arguments(tools: &Tools, request: &ParseRequest<'_>) -> Result<Vec
     if let Some(precompiled) = request.precompiled {
         add(&["-Xclang", "-include-pch", "-Xclang", &precompiled.display().to_string()]);
         add(FOR_PRECOMPILED);
-        if request.has_accessors {
-            arguments.extend(["-include".to_owned(), ACCESSORS.to_owned()]);
-        }
+        request.stand_ins.iter().for_each(|header| add(&["-include", header]));
     }
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
     if let Some(list) = request.read_files {

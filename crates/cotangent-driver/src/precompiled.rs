@@ -19,6 +19,11 @@ use crate::tools::Tools;
 /// What took less than this is not kept: asking Clang again costs less than the room.
 const WORTH_KEEPING: Duration = Duration::from_secs(1);
 
+/// Headers of PyTorch with templates that kernels use, and ours with the same ones. What a precompiled header defines is in no
+/// dump; ours are read with the program.
+const STAND_INS: &[(&str, &str)] =
+    &[("ATen/core/TensorAccessor.h", "cotangent/accessors.h"), ("ATen/cuda/DeviceUtils.cuh", "cotangent/shuffles.h")];
+
 /// The dump of a pass, sieved.
 pub(crate) struct Dump {
     pub(crate) bytes: Vec<u8>,
@@ -100,8 +105,9 @@ fn with_precompiled(
     // Nobody wants to wait twice for a large library, and it includes most of the standard one anyway.
     let request = ParseRequest { whole_library: true, ..request.clone() };
     let head = precompiled(tools, &request, head)?;
-    let has_accessors = head.read.files.iter().any(|file| file.ends_with("ATen/core/TensorAccessor.h"));
-    let with_head = ParseRequest { precompiled: Some(&head.path), has_accessors, ..request.clone() };
+    let is_read = |library: &str| head.read.files.iter().any(|file| file.ends_with(library));
+    let stand_ins = STAND_INS.iter().filter(|(library, _)| is_read(library)).map(|(_, ours)| *ours).collect();
+    let with_head = ParseRequest { precompiled: Some(&head.path), stand_ins, ..request.clone() };
     let (program, mut read) = sieved(tools, &with_head)?;
     let shipped = shipped_headers(&Headers::materialise(&tools.environment)?, &head.read);
     let request = ParseRequest { instead: Some(&shipped), appended: "", whole_library: false, ..request };

@@ -208,3 +208,35 @@ fn the_part_of_the_device_is_the_users_text_without_the_library() {
     project.write("program.cu", "__global__ void k(float* x) {}\n");
     assert_eq!(device_part(&project.tools, &input).unwrap(), None);
 }
+
+/// Numbers and classes of the library go, whatever the program calls them; its accessors stay, for ours stand for them.
+#[test]
+fn the_part_of_the_device_has_no_numbers_and_classes_of_the_library() {
+    let library = "#pragma once\nnamespace at {\nstruct Half {};\ntemplate <typename T> struct PackedTensorAccessor32 {};\n}\n\
+        namespace torch { struct Tensor {}; template <typename T> struct Function {}; }\n";
+    let program = "#include <torch/lib.h>\n\
+        using torch::Function;\n\
+        using small = at::Half;\n\
+        template <typename T> using Rows = at::PackedTensorAccessor32<T>;\n\
+        __device__ small twice(small x) { return x; }\n\
+        __device__ float smaller(float x) { return x; }\n\
+        template <typename T> int host(T* x, torch::Tensor t) { return 0; }\n\
+        template int host<float>(float* x, torch::Tensor t);\n\
+        template <typename T> __global__ void k(T* x) {}\n\
+        template __global__ void k<float>(float* x);\n\
+        struct Op : Function<Op> {};\n";
+    let project = Project::new(false, &[("first/torch/lib.h", library), ("program.cu", program)]);
+    let flags = flags::read(&[format!("-I{}", project.path("first").display())]).unwrap();
+    let input = Input { file: &project.path("program.cu"), flags: &flags, cuda_path: None, colour: false };
+    let parts = device_part(&project.tools, &input).unwrap().unwrap();
+    let lines: Vec<&str> =
+        parts[0].text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != ";").collect();
+    let kept = [
+        "#include <cotangent/tensors.h>",
+        "template <typename T> using Rows = at::PackedTensorAccessor32<T>;",
+        "__device__ float smaller(float x) { return x; }",
+        "template <typename T> __global__ void k(T* x) {}",
+        "template __global__ void k<float>(float* x);",
+    ];
+    assert_eq!(lines, kept);
+}

@@ -17,8 +17,8 @@ use crate::source::{Sources, Span};
 const LIST: &[u8] = b"\n\"inner\": [";
 const END: &[u8] = b"\n]\n}\n";
 
-/// The header of ours that is read after a library and not with the others.
-const ACCESSORS: &str = "cotangent/accessors.h";
+/// Where the headers of ours lie that stand for a library's and are read with the program.
+const SHIPPED: &str = "/common/cotangent/";
 
 /// An id with the highest bit set. No address of a process has as many digits.
 const HIGHEST: &str = "0x8000000000000000";
@@ -76,7 +76,7 @@ pub fn resolve(ast: &mut Ast) {
     // What we add to a library's namespace hides nothing.
     let is_ours = |node: &&Node| {
         let file = ast.sources.files.get(node.span.file);
-        file.is_some_and(|file| file.name.ends_with(ACCESSORS))
+        file.is_some_and(|file| file.name.contains(SHIPPED))
     };
     program.iter().filter(is_ours).for_each(|node| names.own(node));
     program.iter().filter(|node| !is_ours(node)).for_each(|node| names.visit(node));

@@ -2,6 +2,7 @@
 // are declarations only: programs name them, and what calls them is refused.
 #pragma once
 
+#include "cuda/cmath"
 #include "cuda_runtime.h"
 
 namespace thrust {
