@@ -191,3 +191,52 @@ fn accessors_of_tensors_are_structs() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("widened") && !text.contains("nothing was proved"), "{text}");
 }
+
+/// A type that is nothing but sixteen bytes carries four numbers.
+#[test]
+fn storage_that_is_copied_carries_numbers() {
+    let program = "#include <type_traits>\n\
+        template <typename T>\n__device__ void load_store(T* to, T* from, int at_to, int at_from) {\n  \
+        typedef typename std::aligned_storage<4 * sizeof(T), 4 * alignof(T)>::type Four;\n  \
+        ((Four*)to)[at_to] = ((Four*)from)[at_from];\n}\n\
+        __global__ void squares(float* out, float* x) {\n  int i = threadIdx.x;\n  float four[4];\n  \
+        load_store(four, x, 0, i);\n  for (int j = 0; j < 4; j++) four[j] = four[j] * four[j] + four[0];\n  \
+        load_store(out, four, i, 0);\n}\n";
+    let arguments = "out<float>(32), in<float>(32)";
+    let (text, code) = said(program, &["--fn", "squares", "--launch", "1x8", "--args", arguments]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("native precision only") && !text.contains("nothing was proved"), "{text}");
+}
+
+/// What stands for PyTorch's shuffles where PyTorch is not there.
+#[test]
+fn shuffles_of_pytorch_are_shuffles() {
+    let program = "#include <cotangent/shuffles.h>\n\
+        template <typename T>\n__global__ void sums(const T* x, T* out) {\n  T sum = x[threadIdx.x] * x[threadIdx.x];\n  \
+        for (int by = 16; by > 0; by /= 2) sum += WARP_SHFL_DOWN(sum, by);\n  \
+        out[threadIdx.x] = WARP_SHFL(sum, 0) * x[threadIdx.x];\n}\n\
+        template __global__ void sums<float>(const float*, float*);\n";
+    let arguments = "in<float>(32), out<float>(32)";
+    let (text, code) = said(program, &["--fn", "sums<float>", "--launch", "1x32", "--args", arguments]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("widened") && !text.contains("nothing was proved"), "{text}");
+}
+
+/// The check's own names are not those of the program's macros.
+#[test]
+fn macros_of_one_letter_change_nothing() {
+    let program = "#define R 4\n#define P 2\n#define T 3\n\
+        __global__ void scale(const float* a, float* out) {\n  out[threadIdx.x] = R * P * T * a[threadIdx.x] * a[threadIdx.x];\n}\n";
+    let (text, code) = said(program, &["--fn", "scale", "--launch", "1x8", "--args", "in<float>(8), out<float>(8)"]);
+    assert_eq!(code, Some(0), "{text}");
+}
+
+/// Numbers that are small by nature are moved in proportion, so that something is compared.
+#[test]
+fn small_numbers_are_compared() {
+    let program = "__global__ void logs(const double* a, double* out) { out[threadIdx.x] = log(a[threadIdx.x]); }\n";
+    let arguments = "in<double>(8, 0.00001, 0.00002), out<double>(8)";
+    let (text, code) = said(program, &["--fn", "logs", "--launch", "1x8", "--args", arguments]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains("left out"), "{text}");
+}

@@ -228,7 +228,10 @@ fn draw(
         let keep = number == 0 && attempt == 0;
         let vary = |random: &mut Random, value: f64| f64::from((value * random.single(0.8, 1.2)) as f32);
         let point: Vec<f64> = base.iter().map(|value| if keep { *value } else { vary(random, *value) }).collect();
-        let direction: Vec<f64> = point.iter().map(|_| random.single(-1.0, 1.0)).collect();
+        // Small numbers may be small by nature: what is moved by more than itself often meets a branch.
+        let is_in_proportion = attempt % 2 == 1;
+        let reach = |value: f64| if is_in_proportion { value.abs().min(1.0) } else { 1.0 };
+        let direction: Vec<f64> = point.iter().map(|value| reach(*value) * random.single(-1.0, 1.0)).collect();
         let seeds = problem.entries.iter().map(|entry| if entry.is_freed { 0.0 } else { random.single(-1.0, 1.0) });
         let adjoints: Vec<f64> = seeds.collect();
         let moved = |step: f64| -> Vec<f64> { point.iter().zip(&direction).map(|(x, v)| x + step * v).collect() };

@@ -2,6 +2,16 @@
 // holds afterwards to another. It is appended to the user's text, so that it can name whatever the user's text can; the
 // derivatives stand between the two, each in a namespace of its own.
 #undef main
+// Names of ours that a program may have for something else.
+#undef A
+#undef C
+#undef F
+#undef I
+#undef P
+#undef R
+#undef T
+#undef U
+#undef V
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 //! What is checked: the numbers that are varied, those that come out, and the calls that relate them.
 
+use std::collections::HashMap;
+
 use anyhow::{Result, bail};
 use cotangent::analysis::freed_params;
 use cotangent::ir::{FloatKind, Function, LocalId, Module, Space, Type};
@@ -234,11 +236,10 @@ impl<'a> Problem<'a> {
 
     fn with_shadows(&self, variant: Variant, mut memory: Memory, shadow: &[f64]) -> Evaluation {
         let mut args: Vec<usize> = (0..self.own).collect();
+        let at = |entry: &Entry| (entry.buffer, entry.index);
+        let shadows: HashMap<(usize, usize), f64> = self.entries.iter().map(at).zip(shadow.iter().copied()).collect();
         for named in &self.named {
-            let mut float = |buffer: usize, index: usize| {
-                let is_it = |entry: &Entry| entry.buffer == buffer && entry.index == index;
-                self.entries.iter().position(is_it).map_or(0.0, |position| shadow[position])
-            };
+            let mut float = |buffer: usize, index: usize| shadows.get(&(buffer, index)).copied().unwrap_or_default();
             args.push(memory.buffers.len());
             let is_wide = self.has_wide_adjoints && variant != Variant::Forward;
             let ty = |ty: &Type| if is_wide { widened(self.module, ty) } else { ty.clone() };

@@ -18,7 +18,7 @@ use cotangent::ir::{
 use cotangent::rules::frees;
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
 use cotangent_driver::flags::ParseFlags;
-use cotangent_driver::own_files::own_files;
+use cotangent_driver::own_files::own_files_and_libraries;
 use cotangent_driver::program::CpuProgram;
 use cotangent_driver::{DriverError, Tools};
 
@@ -147,7 +147,7 @@ const SIGALRM: i32 = 14;
 fn other_files(file: &Path, flags: &ParseFlags, known: &[Overlay]) -> Vec<Overlay> {
     let absolute = |path: &Path| std::path::absolute(path).ok();
     let known: BTreeSet<_> = known.iter().map(|overlay| absolute(&overlay.path)).collect();
-    let all = own_files(file, flags).into_iter();
+    let all = own_files_and_libraries(file, flags).into_iter();
     all.filter(|(path, _)| !known.contains(&absolute(path))).map(|(path, text)| Overlay { path, text }).collect()
 }
 
