@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use cotangent::clang::{self, Sieve, is_not_system};
+use cotangent::clang::{self, GENERATION, Sieve, is_not_system};
 
 use crate::error::DriverError;
 use crate::headers::Headers;
@@ -72,7 +72,10 @@ fn question(tools: &Tools, request: &ParseRequest<'_>, head: Option<&str>) -> Re
     let Tools { environment, clang } = tools;
     let version = env!("CARGO_PKG_VERSION");
     // Our own headers are in the arguments, by a name made of their contents.
-    Ok(format!("{version} {clang:?} {folder:?} {:?} {arguments:?} {texts:?} {head:?}", environment.include_folders))
+    Ok(format!(
+        "{version} {GENERATION} {clang:?} {folder:?} {:?} {arguments:?} {texts:?} {head:?}",
+        environment.include_folders
+    ))
 }
 
 /// The dump with all headers in it.
