@@ -240,3 +240,16 @@ fn small_numbers_are_compared() {
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains("left out"), "{text}");
 }
+
+/// A function is found by less than its whole name, and called by the whole.
+#[test]
+fn names_may_leave_out_what_is_clear() {
+    let program = "namespace a {\ntemplate <typename T> __global__ void square(const T* x, T* y) { y[threadIdx.x] = x[threadIdx.x] * x[threadIdx.x]; }\n}\n\
+        __global__ void twice(const float* x, float* y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }\n\
+        void twice(const float* x, float* y, int block) { twice<<<1, block>>>(x, y); a::square<float><<<1, block>>>(x, y); }\n";
+    for function in ["square", "square<float>", "a::square", "twice"] {
+        let arguments = "in<float>(4), out<float>(4)";
+        let (text, code) = said(program, &["--fn", function, "--launch", "1x4", "--args", arguments]);
+        assert_eq!(code, Some(0), "{function}: {text}");
+    }
+}

@@ -284,7 +284,7 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, options: &Chec
         let direct = direct_of(&passes, input.file);
         let lifted = lift(&module, &request).map_err(rendered)?;
         let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
-        let name = wanted.function.to_owned();
+        let name = lower::spelled(passes.both(), wanted.function);
         let backwards = backwards(passes.both(), options, &lifted, &request).map_err(rendered)?;
         Ok(Prepared {
             module,

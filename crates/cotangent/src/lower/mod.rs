@@ -50,7 +50,7 @@ use crate::ir::{Module, Name, Provided, order};
 
 pub use instantiate::{Missing, missing_instantiation, space_of};
 pub use passes::Passes;
-pub use request::candidates;
+pub use request::{candidates, spelled};
 
 /// Lowers the requested functions and all they need.
 ///

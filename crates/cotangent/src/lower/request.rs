@@ -3,6 +3,7 @@
 use super::arguments::{is_same_argument, is_unnamed};
 use super::context::{Context, Lowered, Pass, Problem, problem_with_help};
 use super::declarations::{Declarations, Declared, named_function};
+use super::passes::Passes;
 use crate::clang::{Ast, Kind, Node, NodeId};
 use crate::diagnostic::{self, Diagnostic};
 use crate::ir::Name;
@@ -99,6 +100,40 @@ fn find(context: &Context<'_>, text: &str) -> Result<(Pass, NodeId, Span), Diagn
                 .help(format!("ask for one of: {}", names.join("; "))))
         }
     }
+}
+
+/// How code outside of all namespaces names the function that a request means: with its namespaces, with template arguments that
+/// the request leaves out, and with its parameters if a host function has the same name. The request itself if that is not known.
+pub fn spelled(passes: Passes<'_>, request: &str) -> String {
+    let parsed = parse(request);
+    let device = Declarations::new(passes.device);
+    let host = passes.host.map(Declarations::new);
+    let on_host = host.as_ref().map(|host| matching(host, &parsed, is_on_host)).unwrap_or_default();
+    let on_device = matching(&device, &parsed, is_on_device);
+    let (declarations, id) = match (on_device.as_slice(), on_host.as_slice(), &host) {
+        ([id], _, _) => (&device, *id),
+        ([], [id], Some(host)) => (host, *id),
+        _ => return request.to_owned(),
+    };
+    let Some(declared) = declarations.get(id).filter(|_| !request.contains('@')) else { return request.to_owned() };
+    let node = declared.node;
+    let scope = &declarations.scope(declared).spelling;
+    if scope.contains('(') {
+        // A namespace without a name.
+        return request.to_owned();
+    }
+    let own = declarations.template_arguments(node);
+    let arguments = match &parsed.arguments {
+        Some(_) => parsed.written_arguments.to_owned(),
+        None if own.is_empty() => String::new(),
+        None => format!("<{}>", own.join(", ")),
+    };
+    let params = match request.find('(') {
+        Some(open) => request[open..].to_owned(),
+        None if node.has(Kind::CUDAGlobalAttr) && !on_host.is_empty() => format!("({})", parameters(node)),
+        None => String::new(),
+    };
+    format!("{scope}{}{arguments}{params}", node.name())
 }
 
 /// No function is meant; those of the file are listed.
