@@ -43,13 +43,20 @@ pub fn device_part(tools: &Tools, input: &Input<'_>) -> Result<Option<Vec<Part>>
     with_deep_stack(|| {
         let ast = read_device(tools, input)?;
         let instead = if files.iter().any(|(_, text)| text.contains("Accessor")) { TENSORS } else { "" };
+        let read_as = |path: &Path| {
+            let whole = path.canonicalize().ok();
+            let is_it = |name: &str| Path::new(name).canonicalize().ok() == whole;
+            ast.sources.files.entries().find(|(_, file)| is_it(&file.name)).map(|(id, _)| id)
+        };
+        let mut names = Names::default();
+        for (path, text) in &files {
+            let id = read_as(path);
+            id.into_iter()
+                .for_each(|id| ast.declarations.iter().for_each(|node| names.note(node, id, text.as_bytes())));
+        }
         let part = |(path, text): &(PathBuf, String)| {
             let mut text = text.clone().into_bytes();
-            let whole = path.canonicalize().ok();
-            let is_read_as = |name: &str| Path::new(name).canonicalize().ok() == whole;
-            if let Some((id, _)) = ast.sources.files.entries().find(|(_, file)| is_read_as(&file.name)) {
-                let mut names = Names::default();
-                ast.declarations.iter().for_each(|node| names.note(node, id, &text));
+            if let Some(id) = read_as(path) {
                 ast.declarations.iter().for_each(|node| blank_host(node, id, &names, &mut text));
                 blank_instantiations(&mut text);
             }
@@ -110,7 +117,7 @@ fn name_of(files: &[(PathBuf, String)], path: &Path) -> String {
     }
 }
 
-/// Names that a file gives to what is of the library.
+/// Names that the program gives to what is of the library.
 #[derive(Default)]
 struct Names {
     /// By `using phalf = at::Half`.
