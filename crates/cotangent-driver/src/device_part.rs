@@ -48,15 +48,16 @@ pub fn device_part(tools: &Tools, input: &Input<'_>) -> Result<Option<Vec<Part>>
             let is_it = |name: &str| Path::new(name).canonicalize().ok() == whole;
             ast.sources.files.entries().find(|(_, file)| is_it(&file.name)).map(|(id, _)| id)
         };
+        let ids: Vec<Option<FileId>> = files.iter().map(|(path, _)| read_as(path)).collect();
         let mut names = Names::default();
-        for (path, text) in &files {
-            let id = read_as(path);
-            id.into_iter()
-                .for_each(|id| ast.declarations.iter().for_each(|node| names.note(node, id, text.as_bytes())));
+        for ((_, text), id) in files.iter().zip(&ids) {
+            if let Some(id) = id {
+                ast.declarations.iter().for_each(|node| names.note(node, *id, text.as_bytes()));
+            }
         }
-        let part = |(path, text): &(PathBuf, String)| {
+        let part = |((path, text), id): (&(PathBuf, String), &Option<FileId>)| {
             let mut text = text.clone().into_bytes();
-            if let Some(id) = read_as(path) {
+            if let Some(id) = *id {
                 ast.declarations.iter().for_each(|node| blank_host(node, id, &names, &mut text));
                 blank_instantiations(&mut text);
             }
@@ -77,7 +78,7 @@ pub fn device_part(tools: &Tools, input: &Input<'_>) -> Result<Option<Vec<Part>>
             let home = path.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
             Part { name: name_of(&files, path), text, home: home.to_path_buf() }
         };
-        let mut parts: Vec<Part> = files.iter().map(part).collect();
+        let mut parts: Vec<Part> = files.iter().zip(&ids).map(part).collect();
         if let Some(first) = files.iter().position(|(path, _)| path == input.file) {
             parts.swap(0, first);
         }

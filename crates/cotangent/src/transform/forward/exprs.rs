@@ -163,7 +163,7 @@ fn times(partial: Expr, tangent: Expr) -> Expr {
         ExprKind::Select(cond, then, otherwise) if is_choice(&then, &otherwise) => {
             let ty = tangent.ty.clone();
             let zero = Expr::new(ExprKind::Float(Real(0.0)), ty.clone());
-            let (then, otherwise) = if is_zero(&otherwise) { (tangent, zero) } else { (zero, tangent) };
+            let (then, otherwise) = if otherwise.is_float_zero() { (tangent, zero) } else { (zero, tangent) };
             Expr::new(ExprKind::Select(cond, Box::new(then), Box::new(otherwise)), ty)
         }
         ExprKind::Float(Real(1.0)) => tangent,
@@ -187,11 +187,7 @@ fn times(partial: Expr, tangent: Expr) -> Expr {
 
 fn is_choice(then: &Expr, otherwise: &Expr) -> bool {
     let is_one = |expr: &Expr| matches!(expr.kind, ExprKind::Float(Real(1.0)));
-    (is_one(then) && is_zero(otherwise)) || (is_zero(then) && is_one(otherwise))
-}
-
-fn is_zero(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Float(Real(value)) if value == 0.0)
+    (is_one(then) && otherwise.is_float_zero()) || (then.is_float_zero() && is_one(otherwise))
 }
 
 /// A partial that may be infinite times a tangent that is zero where the value is constant: zero there, and no NaN.
