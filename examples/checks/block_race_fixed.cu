@@ -11,7 +11,7 @@ int main() {
   int *values, *result;
   cudaMalloc(&values, 128 * sizeof(int));
   cudaMalloc(&result, sizeof(int));
-  cudaMemset(values, 1, 128 * sizeof(int));
+  for (int i = 0; i < 128; i++) cudaMemset(values + i, i % 100, sizeof(int));
   cudaMemset(result, 0, sizeof(int));
   largest<<<4, 1>>>(values, result);
   std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));

@@ -9,7 +9,7 @@ int main() {
   float *values, *sum;
   cudaMalloc(&values, 64 * sizeof(float));
   cudaMalloc(&sum, sizeof(float));
-  cudaMemset(values, 0, 64 * sizeof(float));
+  for (int i = 0; i < 64; i++) cudaMemset(values + i, i + 1, sizeof(float));
   cudaMemset(sum, 0, sizeof(float));
   total<<<1, 64>>>(values, sum);
   std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));

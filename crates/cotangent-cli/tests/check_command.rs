@@ -72,7 +72,19 @@ fn a_kernel_for_one_block_is_checked_with_one_and_that_is_said() {
     assert!(text.contains("32 threads") && text.contains("checked with one block"), "{text}");
     let (text, code) = said(program, &["--fn", "twice", "--launch", "2x32"]);
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("`twice` itself is at fault") && text.contains("error[X0204]"), "{text}");
+    assert!(text.contains("`twice` itself is at fault") && text.contains("note[X0210]"), "{text}");
+}
+
+#[test]
+fn a_flag_that_several_threads_raise_does_not_end_the_check() {
+    let program = "__global__ void bend(const float* x, float* y, int* is_large) {\n  \
+        int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float v = x[i] * x[i];\n  \
+        if (v > 1.0f) {\n    *is_large = VALUE;\n    v = 0.5f + 0.5f * v;\n  }\n  y[i] = v;\n}\n";
+    let (text, code) = said(&program.replace("VALUE", "1"), &["--fn", "bend"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (text, code) = said(&program.replace("VALUE", "i"), &["--fn", "bend"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("`bend` itself is at fault") && text.contains("error[X020"), "{text}");
 }
 
 #[test]

@@ -61,6 +61,13 @@ pub(crate) struct PrimalFindings {
     pub(crate) found: Findings,
 }
 
+impl Report {
+    /// Whether threads race in a derivative, or reach outside of arrays.
+    pub(crate) fn has_bad_accesses(&self) -> bool {
+        self.rows.iter().any(|row| row.what == ACCESSES && row.wrong.is_some())
+    }
+}
+
 /// A point, a direction, adjoints, and what was computed there.
 struct Sample {
     point: Vec<f64>,
@@ -182,14 +189,18 @@ pub(crate) fn compare(
     Ok(report)
 }
 
-/// Runs the function itself, without a derivative. What the checks find then is an error that says so.
-pub(crate) fn primal_is_sound(problem: &Problem<'_>, program: &Program, launch: Launch, point: &[f64]) -> Result<()> {
-    match program.run(problem.module, launch, &[problem.primal(point)], 0) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let found = error.downcast::<Findings>()?;
-            Err(PrimalFindings { function: problem.name().to_owned(), found }.into())
-        }
+/// Runs the function itself, without a derivative. What the checks find then is an error that says so. Stores of the same
+/// value by several threads are returned: a flag, of which a derivative knows nothing, or what a derivative counts twice.
+pub(crate) fn primal_is_sound(
+    problem: &Problem<'_>,
+    program: &Program,
+    launch: Launch,
+    point: &[f64],
+) -> Result<Option<PrimalFindings>> {
+    let at_fault = |found| PrimalFindings { function: problem.name().to_owned(), found };
+    match program.run_and_listen(problem.module, launch, &[problem.primal(point)], 0) {
+        Ok((_, noted)) => Ok(noted.map(at_fault)),
+        Err(error) => Err(at_fault(error.downcast::<Findings>()?).into()),
     }
 }
 

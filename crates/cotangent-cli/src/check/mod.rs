@@ -40,7 +40,7 @@ use self::compare::{PrimalFindings, Report, compare};
 use self::layout::Precision;
 use self::problem::{Gradients, Problem};
 use self::program::{
-    Differentiated, Launch, Program, Texts, Variant, augmented_of, counting_kernel, is_rejected, with_entry,
+    Differentiated, Findings, Launch, Program, Texts, Variant, augmented_of, counting_kernel, is_rejected, with_entry,
 };
 use self::random::Random;
 use self::values::Spec;
@@ -188,16 +188,26 @@ fn checked(
     let native = programs.iter().rfind(|program| !program.is_of_nvcc()).context("there is a program")?;
     let mut fault = None;
     for Trial { launch, problem, mut random, length } in trials {
-        if let Err(error) = compare::primal_is_sound(&problem, native, launch, &problem.point()) {
-            fault = Some((error, template(prepared, length)));
-            continue;
-        }
+        let same_value = match compare::primal_is_sound(&problem, native, launch, &problem.point()) {
+            Ok(same_value) => same_value,
+            Err(error) => {
+                fault = Some((error, template(prepared, length)));
+                continue;
+            }
+        };
         if let Some((error, _)) = &fault {
             let reason = first_line(error);
-            let reason = reason.strip_prefix("error").unwrap_or(&reason);
+            let reason = reason.trim_start_matches("error").trim_start_matches("note");
             terminal.note(&format!("checked with one block, for the function itself fails with two: {reason}"));
         }
-        return match compare(&problem, programs, launch, options.samples, &mut random) {
+        let compared = compare(&problem, programs, launch, options.samples, &mut random);
+        if let Some(same_value) = same_value
+            && compared.as_ref().map_or_else(|error| error.is::<Findings>(), Report::has_bad_accesses)
+        {
+            fault = Some((same_value.into(), template(prepared, length)));
+            continue;
+        }
+        return match compared {
             Ok(report) => {
                 let programs = programs.iter().filter(|program| !program.is_of_nvcc()).collect();
                 let (request, backwards) = (&prepared.request, &prepared.backwards[..]);
@@ -214,7 +224,7 @@ fn checked(
     }
     let Some((error, template)) = fault else { return Ok(usage(terminal, "there is no launch to check").into()) };
     // Nobody said that the default arguments suit the function; but no argument makes it race.
-    if options.args.is_none() && !error.to_string().contains(RACE) {
+    if options.args.is_none() && !RACES.iter().any(|race| error.to_string().contains(race)) {
         return Ok(usage(terminal, &format!("the default arguments do not suit: {error:#}\n{template}")).into());
     }
     match error.is::<PrimalFindings>() {
@@ -224,7 +234,7 @@ fn checked(
 }
 
 /// How the codes of races begin.
-const RACE: &str = "error[X02";
+const RACES: [&str; 2] = ["error[X02", "note[X02"];
 
 /// The numbers that are tried, for one launch.
 struct Trial<'a> {
@@ -258,7 +268,8 @@ fn at_fault(terminal: &Terminal, error: &anyhow::Error) -> u8 {
 /// What is wrong, without the places.
 fn first_line(error: &anyhow::Error) -> String {
     let text = error.to_string();
-    let finding = text.lines().find(|line| line.starts_with("error[")).or_else(|| text.lines().next());
+    let is_finding = |line: &&str| line.starts_with("error[") || line.starts_with("note[");
+    let finding = text.lines().find(is_finding).or_else(|| text.lines().next());
     finding.unwrap_or_default().to_owned()
 }
 

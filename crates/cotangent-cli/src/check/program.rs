@@ -131,6 +131,9 @@ pub(crate) enum Made {
 #[error("{0}")]
 pub(crate) struct Findings(String);
 
+/// How the note on stores of the same value begins.
+const SAME_VALUE: &str = "note[X0210]";
+
 /// The program did not come to its end.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -250,6 +253,17 @@ impl Program {
         evaluations: &[Evaluation],
         seed: u64,
     ) -> Result<Vec<Memory>> {
+        Ok(self.run_and_listen(module, launch, evaluations, seed)?.0)
+    }
+
+    /// The same, and what the checks noted of stores of the same value.
+    pub(crate) fn run_and_listen(
+        &self,
+        module: &Module,
+        launch: Launch,
+        evaluations: &[Evaluation],
+        seed: u64,
+    ) -> Result<(Vec<Memory>, Option<Findings>)> {
         let (input, output) = (self.folder.join("in"), self.folder.join("out"));
         std::fs::write(&input, self.input(module, launch, evaluations)).context("cannot write the input")?;
         // One processor: atomics in another order would round differently.
@@ -261,9 +275,9 @@ impl Program {
             .args([&input, &output])
             .output()
             .with_context(|| format!("cannot run {}", command.get_program().display()))?;
+        let said = String::from_utf8_lossy(&run.stderr);
+        let first = said.lines().take(20).collect::<Vec<&str>>().join("\n");
         if !run.status.success() {
-            let said = String::from_utf8_lossy(&run.stderr);
-            let first = said.lines().take(20).collect::<Vec<&str>>().join("\n");
             if run.status.code() == Some(cotangent_cpu::FINDINGS_EXIT_CODE) {
                 return Err(Findings(self.with_lines(&first)).into());
             }
@@ -271,7 +285,8 @@ impl Program {
             let message = format!("the program {}ended with {status}; are the arrays long enough?\n{first}", self.by());
             return Err(Stopped { message, took_too_long: status.signal() == Some(SIGALRM) }.into());
         }
-        self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)
+        let memory = self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)?;
+        Ok((memory, said.contains(SAME_VALUE).then(|| Findings(self.with_lines(&first)))))
     }
 
     /// What starts the program; its words follow.

@@ -33,11 +33,13 @@ impl Checker {
     /// A thread of the running block is about to access memory.
     #[inline]
     pub fn access(&mut self, thread: u32, access: Access) -> Verdict {
+        self.settle();
         self.kernel_access(thread, &access, Initialisation::Demanded)
     }
 
     /// A thread of the running block is about to copy memory.
     pub fn copy(&mut self, thread: u32, copy: Copy) -> Verdict {
+        self.settle();
         let Copy { destination, source, size, site } = copy;
         let read = Access { address: source, size, kind: AccessKind::Read, alignment: 1, site };
         let write = Access { address: destination, size, kind: AccessKind::Write, alignment: 1, site };
@@ -57,6 +59,7 @@ impl Checker {
     /// The host is about to access memory.
     #[inline]
     pub fn host_access(&mut self, access: Access) -> Verdict {
+        self.settle();
         if access.size == 0 || !self.memory.may_be_device(access.address) {
             return Verdict::Continue;
         }
@@ -65,6 +68,7 @@ impl Checker {
 
     /// The host asks for a copy or a fill, of which this is one side; [`AccessKind::Read`] is the source.
     pub fn transfer(&mut self, side: Side, access: Access) -> Verdict {
+        self.settle();
         if access.size == 0 {
             return Verdict::Continue;
         }

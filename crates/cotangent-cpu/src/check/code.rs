@@ -39,6 +39,8 @@ pub enum Code {
     UninitialisedDevice,
     /// Memory that a launch writes is read in it through the read-only cache.
     ReadOnlyCache,
+    /// Two threads store the same value to one element.
+    SameValue,
     /// Live threads of a block wait at different barriers.
     DivergentBarrier,
     /// Threads wait for others that never arrive.
@@ -80,7 +82,7 @@ const fn note(code: Code, name: &'static str, title: &'static str, help: &'stati
 }
 
 /// All checks, in the order of [`Code`]'s variants.
-pub static TABLE: [Entry; 21] = [
+pub static TABLE: [Entry; 22] = [
     error(
         Code::OutOfBounds,
         "X0101",
@@ -188,6 +190,12 @@ pub static TABLE: [Entry; 21] = [
         "X0209",
         "read-only cache used for memory that the launch writes",
         "the read may give an old value: no `__ldg` here, and no `const __restrict__` on a pointer to memory that is written",
+    ),
+    note(
+        Code::SameValue,
+        "X0210",
+        "threads store the same value to one element, unordered",
+        "harmless for a flag, though CUDA promises nothing; let one thread store it, or use `atomicExch`",
     ),
     error(
         Code::DivergentBarrier,

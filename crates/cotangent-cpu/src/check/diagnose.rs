@@ -122,7 +122,12 @@ impl Checker {
             actor: self.launch.actor(thread),
             remark: remark.to_owned(),
         };
-        self.find(code, None, earlier, Some(later), Some((access, id)));
+        let stores = access.kind == AccessKind::Write && conflict.kind == AccessKind::Write;
+        if stores && conflict.relation != Relation::OtherStream {
+            self.stores_race(code, (earlier, later), access, id);
+        } else {
+            self.find(code, None, earlier, Some(later), Some((access, id)));
+        }
     }
 
     /// Frees a region, or says why it cannot be.
@@ -152,7 +157,7 @@ impl Checker {
     }
 
     /// Records a finding unless it is known at these sites.
-    fn find(
+    pub(super) fn find(
         &mut self,
         code: Code,
         message: Option<String>,

@@ -43,6 +43,7 @@ mod input;
 mod launch;
 mod memory;
 mod render;
+mod same_value;
 mod shadow;
 mod site;
 mod site_table;
@@ -65,6 +66,7 @@ pub use symbolize::{Location, Symbolizer};
 use bitmap::Bitmap;
 use launch::Launch;
 use memory::{Memory, Region, RegionKind};
+use same_value::Pending;
 use site_table::SiteTable;
 use streams::Streams;
 
@@ -75,13 +77,15 @@ pub struct Options {
     pub max_findings: usize,
     /// An address at most this far from an allocation is out of its bounds, not a stray pointer.
     pub red_zone: usize,
+    /// Reads memory of the device, by which stores of the same value are told from others. Without it they race as others do.
+    pub peek: Option<fn(Range<usize>) -> Vec<u8>>,
     /// Shadow memory, in bytes, above which what earlier launches left is given back when a launch begins.
     pub shadow_limit: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { max_findings: 100, red_zone: 4096, shadow_limit: 1 << 30 }
+        Options { max_findings: 100, red_zone: 4096, peek: None, shadow_limit: 1 << 30 }
     }
 }
 
@@ -94,6 +98,7 @@ pub struct Checker {
     launch: Launch,
     streams: Streams,
     is_in_host_function: bool,
+    pending: Option<Pending>,
     findings: Findings,
 }
 
@@ -107,6 +112,7 @@ impl Checker {
             launch: Launch::new(),
             streams: Streams::default(),
             is_in_host_function: false,
+            pending: None,
             findings: Findings::new(options.max_findings),
         }
     }
@@ -152,6 +158,7 @@ impl Checker {
         if base == 0 {
             return Verdict::Continue;
         }
+        self.settle();
         self.free_region(base, site)
     }
 
@@ -283,6 +290,7 @@ impl Checker {
 
     /// A block has ended: the shared memory is nobody's.
     pub fn end_block(&mut self) {
+        self.settle();
         self.memory.set_shared(SharedMemory::default());
     }
 

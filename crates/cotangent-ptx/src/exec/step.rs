@@ -210,7 +210,7 @@ impl Block<'_> {
             }
             Op::Load { kind, address, to, access } => {
                 let bytes = kind.bytes() * to.len() as u32;
-                let addresses = self.addresses(at, instruction, address, bytes, *access)?;
+                let addresses = self.examined(at, instruction, address, bytes, *access)?;
                 for (index, to) in to.iter().enumerate() {
                     // SAFETY: `addresses` has refused what cannot be accessed, as far as that is known.
                     let values = unsafe { memory::load(*kind, mask, &addresses, index * kind.bytes() as usize) };
@@ -221,22 +221,28 @@ impl Block<'_> {
             }
             Op::Store { kind, address, values, access } => {
                 let bytes = kind.bytes() * values.len() as u32;
-                let addresses = self.addresses(at, instruction, address, bytes, *access)?;
-                for (index, value) in values.iter().enumerate() {
-                    let value = self.read(warp, base, *value);
-                    let lanes = self.warps[warp].lanes_in_order(mask);
-                    // SAFETY: as for loads.
-                    unsafe { memory::store(*kind, lanes, &addresses, index * kind.bytes() as usize, &value) };
+                let addresses = self.addresses(at, instruction, address, bytes)?;
+                for part in self.parts(at) {
+                    self.examine(part, instruction, address.space, &addresses, bytes, *access)?;
+                    for (index, value) in values.iter().enumerate() {
+                        let value = self.read(warp, base, *value);
+                        let lanes = self.warps[warp].lanes_in_order(part.mask);
+                        // SAFETY: as for loads.
+                        unsafe { memory::store(*kind, lanes, &addresses, index * kind.bytes() as usize, &value) };
+                    }
                 }
             }
             Op::Atomic { .. } => return self.atomic(at, instruction),
             Op::CopyAsync { bytes, destination, source, filled } => {
                 let filled = filled.map_or([u64::from(*bytes); LANES], |filled| self.read(warp, base, filled));
-                let from = self.addresses(at, instruction, source, *bytes, AccessKind::Read)?;
-                let to = self.addresses(at, instruction, destination, *bytes, AccessKind::Write)?;
-                for lane in lanes_of(mask) {
-                    // SAFETY: as for loads.
-                    unsafe { memory::copy(to[lane], from[lane], *bytes as usize, filled[lane] as u32 as usize) };
+                let from = self.examined(at, instruction, source, *bytes, AccessKind::Read)?;
+                let to = self.addresses(at, instruction, destination, *bytes)?;
+                for part in self.parts(at) {
+                    self.examine(part, instruction, destination.space, &to, *bytes, AccessKind::Write)?;
+                    for lane in lanes_of(part.mask) {
+                        // SAFETY: as for loads.
+                        unsafe { memory::copy(to[lane], from[lane], *bytes as usize, filled[lane] as u32 as usize) };
+                    }
                 }
             }
             _ => {}
@@ -248,7 +254,7 @@ impl Block<'_> {
         let At { warp, mask, base } = at;
         let Op::Atomic { function, kind, address, to, b, c } = &instruction.op else { return Ok(()) };
         let bytes = kind.bytes() * b.len() as u32;
-        let addresses = self.addresses(at, instruction, address, bytes, AccessKind::Atomic)?;
+        let addresses = self.examined(at, instruction, address, bytes, AccessKind::Atomic)?;
         let is_own = self.is_in_space(warp, Space::Local, &addresses.map(|address| address as u64));
         if let Some(lane) = lanes_of(mask).find(|lane| is_own[*lane] != 0) {
             let reason = Reason::AtomicOnOwnMemory { address: addresses[lane] as u64 };
@@ -333,14 +339,34 @@ impl Block<'_> {
         self.windows.local(Block::thread_of(warp, lane))
     }
 
+    /// The lanes that store one after another: in a checked run each on its own, as the checker compares what they store.
+    fn parts(&self, at: At) -> impl Iterator<Item = At> + use<> {
+        let (together, alone) = if self.checker.is_none() { (Some(at), 0) } else { (None, at.mask) };
+        let alone = self.warps[at.warp].lanes_in_order(alone).map(move |lane| At { mask: 1 << lane, ..at });
+        together.into_iter().chain(alone)
+    }
+
     /// Absolute addresses of an access of so many bytes, after all that can be said against it.
-    fn addresses(
+    fn examined(
         &mut self,
         at: At,
         instruction: &Instruction,
         address: &Address,
         bytes: u32,
         kind: AccessKind,
+    ) -> Result<[usize; LANES], Stop> {
+        let addresses = self.addresses(at, instruction, address, bytes)?;
+        self.examine(at, instruction, address.space, &addresses, bytes, kind)?;
+        Ok(addresses)
+    }
+
+    /// Absolute addresses of an access of so many bytes, all within their window.
+    fn addresses(
+        &self,
+        at: At,
+        instruction: &Instruction,
+        address: &Address,
+        bytes: u32,
     ) -> Result<[usize; LANES], Stop> {
         let given =
             map(&self.read(at.warp, at.base, address.base), |base: u64| base.wrapping_add_signed(address.offset));
@@ -363,17 +389,30 @@ impl Block<'_> {
                 return Err(self.stop(at.warp, 1 << lane, instruction.place, reason));
             }
         }
-        let absolute = self.to_generic(at.warp, address.space, &given).map(|address| address as usize);
+        Ok(self.to_generic(at.warp, address.space, &given).map(|address| address as usize))
+    }
+
+    /// All that can be said against an access, but that it is outside of its window.
+    fn examine(
+        &mut self,
+        at: At,
+        instruction: &Instruction,
+        space: Space,
+        addresses: &[usize; LANES],
+        bytes: u32,
+        kind: AccessKind,
+    ) -> Result<(), Stop> {
         // A thread's own memory and the parameters have no other limits than their window's.
-        if !matches!(address.space, Space::Local | Space::Kernel) {
-            self.check(at, instruction, &absolute, bytes, kind)?;
+        if !matches!(space, Space::Local | Space::Kernel) {
+            self.check(at, instruction, addresses, bytes, kind)?;
         }
         // After the checker, which says more about it where it knows the memory.
+        let given = self.out_of_generic(at.warp, space, &addresses.map(|address| address as u64));
         if let Some(lane) = lanes_of(at.mask).find(|lane| given[*lane] & u64::from(bytes - 1) != 0) {
             let reason = Reason::Misaligned { address: given[lane], bytes };
             return Err(self.stop(at.warp, 1 << lane, instruction.place, reason));
         }
-        Ok(absolute)
+        Ok(())
     }
 
     /// Tells the checker, which may have something against it.

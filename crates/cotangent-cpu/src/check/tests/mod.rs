@@ -35,7 +35,11 @@ fn allocate_filled(checker: &mut Checker, address: usize, size: usize, site: Sit
 
 impl World {
     fn new() -> World {
-        let mut checker = Checker::new(Options::default());
+        World::with(Options::default())
+    }
+
+    fn with(options: Options) -> World {
+        let mut checker = Checker::new(options);
         let file = checker.file("prog.cu");
         allocate_filled(&mut checker, DEVICE, 400, Site::Line { file, line: 30 });
         World { checker, file }

@@ -1,10 +1,53 @@
 //! Races by hand: each kind found, and not found once it is corrected.
 
-use super::super::{AccessKind, Actor, Site};
+use std::cell::Cell;
+
+use super::super::{AccessKind, Actor, Options, Site};
 use super::{DEVICE, STATIC_SHARED, World};
 
+thread_local! {
+    /// What the one element holds that is looked at.
+    static ELEMENT: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Threads 3, 4 and 5 store these values to one element, unordered.
+fn stores_of(values: [u32; 3]) -> World {
+    let peek = |_| ELEMENT.get().to_ne_bytes().to_vec();
+    let mut world = World::with(Options { peek: Some(peek), ..Options::default() });
+    world.launch(1, 128);
+    for (thread, value) in (3..).zip(values) {
+        let _ = world.write(thread, DEVICE, 10 + thread);
+        ELEMENT.set(value);
+    }
+    world.checker.end_launch();
+    world
+}
+
 #[test]
-fn two_threads_write_one_element_even_the_same_value() {
+fn stores_of_the_same_value_are_a_note() {
+    let world = stores_of([1, 1, 1]);
+    world.expect(&[("X0210", 13, Some(14)), ("X0210", 14, Some(15))]);
+    assert_eq!(world.checker.findings().error_count(), 0);
+}
+
+#[test]
+fn stores_of_other_values_are_races_wherever_they_stand() {
+    stores_of([1, 1, 2]).expect(&[("X0210", 13, Some(14)), ("X0203", 14, Some(15))]);
+    stores_of([2, 1, 1]).expect(&[("X0203", 13, Some(14)), ("X0210", 14, Some(15))]);
+}
+
+#[test]
+fn a_read_beside_a_store_of_the_same_value_is_a_race() {
+    let peek = |_| vec![1, 0, 0, 0];
+    let mut world = World::with(Options { peek: Some(peek), ..Options::default() });
+    world.launch(1, 128);
+    let _ = world.write(3, DEVICE, 12);
+    let _ = world.read(4, DEVICE, 13);
+    world.expect(&[("X0203", 12, Some(13))]);
+}
+
+#[test]
+fn two_threads_write_one_element() {
     let mut world = World::new();
     world.launch(1, 128);
     let _ = world.write(3, DEVICE, 12);
