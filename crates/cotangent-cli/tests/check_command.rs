@@ -88,6 +88,21 @@ fn a_flag_that_several_threads_raise_does_not_end_the_check() {
 }
 
 #[test]
+fn assembly_of_the_gpu_is_checked_as_nvcc_compiles_it() {
+    let program = "#include <cotangent/rules.hpp>\n__device__ float root(float x) {\n  float y;\n  \
+        asm(\"sqrt.rn.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n  return y;\n}\n\
+        __device__ void root_pullback(float x, float seed, float* _d_x) { *_d_x += seed * FACTOR / root(x); }\n\
+        COTANGENT_PULLBACK(root, root_pullback);\n__global__ void roots(const float* x, float* y, int n) {\n  \
+        int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = root(x[i]);\n}\n";
+    let (text, code) = said(&program.replace("FACTOR", "0.5f"), &["--fn", "roots"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("checked as nvcc compiles it"), "{text}");
+    let (text, code) = said(&program.replace("FACTOR", "0.25f"), &["--fn", "roots"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("WRONG"), "{text}");
+}
+
+#[test]
 fn derivatives_that_are_all_zero_prove_nothing() {
     let program = "__global__ void steps(const float* x, float* y) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  \
         y[i] = floorf(x[i]) + 1;\n}\n";

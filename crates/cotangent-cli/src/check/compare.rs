@@ -378,7 +378,7 @@ impl Rows {
             (self.orders, true),
             (self.unproved, problem.has(Variant::Unproved) && is_widened),
             (self.native, programs.iter().filter(|program| !program.is_of_nvcc()).count() > 1),
-            (self.of_nvcc, programs.iter().any(Program::is_of_nvcc)),
+            (self.of_nvcc, programs.iter().skip(1).any(Program::is_of_nvcc)),
             (self.accesses, true),
         ];
         rows.into_iter().filter(|(_, is_compared)| *is_compared).map(|(row, _)| row).collect()

@@ -44,7 +44,7 @@ use self::program::{
 };
 use self::random::Random;
 use self::values::Spec;
-use crate::arguments::Check;
+use crate::arguments::{Check, Target};
 use crate::exit;
 use crate::reading;
 use crate::terminal::Terminal;
@@ -167,8 +167,16 @@ fn outcome_of(
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let step = format!("Compiling {} for the CPU", file.display());
     let builder = Builder { tools, texts: texts(file, &prepared), flags, folder: folder.path() };
-    let mut programs = terminal.step(&step, || builder.both(&prepared.module, terminal))?;
-    if let Some(target) = options.target() {
+    let mut target = options.target();
+    let mut programs = match terminal.step(&step, || builder.both(&prepared.module, terminal)) {
+        Err(error) if has_assembly(&error) => {
+            terminal.note("it has assembly of the GPU: checked as nvcc compiles it, in native precision only");
+            target = target.or(Some(Target::Cpu));
+            Vec::new()
+        }
+        programs => programs?,
+    };
+    if let Some(target) = target {
         let step = format!("Compiling {} with nvcc", file.display());
         let flags = &options.reading.flags;
         programs.push(terminal.step(&step, || by_nvcc::build(&builder.texts, flags, folder.path(), target))?);
@@ -185,7 +193,8 @@ fn checked(
     terminal: &Terminal,
 ) -> Result<Outcome> {
     // The native program is the one whose accesses are checked.
-    let native = programs.iter().rfind(|program| !program.is_of_nvcc()).context("there is a program")?;
+    let native = programs.iter().rfind(|program| !program.is_of_nvcc()).or(programs.last());
+    let native = native.context("there is a program")?;
     let mut fault = None;
     for Trial { launch, problem, mut random, length } in trials {
         let same_value = match compare::primal_is_sound(&problem, native, launch, &problem.point()) {
@@ -209,7 +218,8 @@ fn checked(
         }
         return match compared {
             Ok(report) => {
-                let programs = programs.iter().filter(|program| !program.is_of_nvcc()).collect();
+                let programs = programs.iter().enumerate().filter(|(at, program)| *at == 0 || !program.is_of_nvcc());
+                let programs = programs.map(|(_, program)| program).collect();
                 let (request, backwards) = (&prepared.request, &prepared.backwards[..]);
                 let contest =
                     Contest { problem: &problem, request, backwards, programs, launch, samples: options.samples };
@@ -417,6 +427,12 @@ impl Builder<'_> {
             (Err(error), _) | (_, Err(error)) => Err(error),
         }
     }
+}
+
+/// Whether Clang rejected a text for instructions that the CPU does not have.
+fn has_assembly(error: &anyhow::Error) -> bool {
+    let said = format!("{error:#}");
+    is_rejected(error) && ["in asm", "<inline asm>"].iter().any(|words| said.contains(words))
 }
 
 /// What an argument is without `--args`: arrays of four elements a thread, and numbers that stay inside them.
