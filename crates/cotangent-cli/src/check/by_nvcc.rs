@@ -70,5 +70,6 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path, target: 
         folder,
         precision: Precision::Native,
         seconds: (target == Target::Gpu).then_some(LONGEST_ON_GPU),
+        own_error: None,
     })
 }

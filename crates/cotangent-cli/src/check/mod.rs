@@ -40,7 +40,8 @@ use self::compare::{PrimalFindings, Report, compare};
 use self::layout::Precision;
 use self::problem::{Gradients, Problem};
 use self::program::{
-    Differentiated, Findings, Launch, Program, Texts, Variant, augmented_of, counting_kernel, is_rejected, with_entry,
+    Differentiated, Findings, Launch, Program, Stopped, Texts, Variant, augmented_of, counting_kernel, is_rejected,
+    with_entry,
 };
 use self::random::Random;
 use self::values::Spec;
@@ -192,6 +193,10 @@ fn checked(
     trials: Vec<Trial<'_>>,
     terminal: &Terminal,
 ) -> Result<Outcome> {
+    let programs = match trials.first() {
+        Some(trial) => &with_own_errors(prepared, programs, trial, terminal),
+        None => programs,
+    };
     // The native program is the one whose accesses are checked.
     let native = programs.iter().rfind(|program| !program.is_of_nvcc()).or(programs.last());
     let native = native.context("there is a program")?;
@@ -241,6 +246,22 @@ fn checked(
         true => Ok(at_fault(terminal, &error).into()),
         false => Err(error.context(template)),
     }
+}
+
+/// The programs of a host function that ignores an error of its own, a copy from nowhere for example: its derivatives do as it
+/// does. What they do wrong themselves, numbers tell.
+fn with_own_errors(prepared: &Prepared, programs: &[Program], trial: &Trial<'_>, terminal: &Terminal) -> Vec<Program> {
+    let is_host = prepared.module.functions[prepared.request.function].space == Space::Host;
+    let native = programs.iter().rfind(|program| is_host && !program.is_of_nvcc());
+    let Trial { launch, problem, .. } = trial;
+    let left = native.and_then(|native| {
+        let error = compare::primal_is_sound(problem, native, *launch, &problem.point()).err()?;
+        error.downcast_ref::<Stopped>()?.left
+    });
+    let Some(left) = left else { return programs.to_vec() };
+    terminal
+        .note(&format!("the function itself leaves {} behind, which is ignored", cotangent_cpu::describe_error(left)));
+    programs.iter().map(|program| program.leaving(left)).collect()
 }
 
 /// How the codes of races begin.

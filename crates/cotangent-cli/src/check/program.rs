@@ -115,6 +115,8 @@ pub(crate) struct Program {
     pub(crate) precision: Precision,
     /// How long a run may take.
     pub(super) seconds: Option<&'static str>,
+    /// An error of the CUDA runtime that the function itself leaves behind.
+    pub(super) own_error: Option<i32>,
 }
 
 /// Who made a program, and where it is.
@@ -141,7 +143,12 @@ pub(crate) struct Stopped {
     message: String,
     /// It was ended because of its time.
     pub(crate) took_too_long: bool,
+    /// The error of the CUDA runtime that it left behind.
+    pub(crate) left: Option<i32>,
 }
+
+/// Tells the harness that the function leaves an error behind itself.
+const OWN_ERROR: &str = "COTANGENT_CHECK_OWN_ERROR";
 
 /// What ends a program whose time is over: `alarm` in the harness.
 const SIGALRM: i32 = 14;
@@ -215,7 +222,14 @@ impl Program {
             output: &shared_object,
         };
         compile(tools, &request)?;
-        Ok(Program { function: 0, made: Made::ByClang(shared_object), folder, precision, seconds: None })
+        Ok(Program {
+            function: 0,
+            made: Made::ByClang(shared_object),
+            folder,
+            precision,
+            seconds: None,
+            own_error: None,
+        })
     }
 
     pub(crate) fn is_of_nvcc(&self) -> bool {
@@ -245,6 +259,11 @@ impl Program {
         Program { seconds: Some(seconds), ..self }
     }
 
+    /// The same program, in which this error says nothing.
+    pub(crate) fn leaving(&self, error: i32) -> Program {
+        Program { own_error: Some(error), ..self.clone() }
+    }
+
     /// Carries out evaluations; the memory after each.
     pub(crate) fn run(
         &self,
@@ -272,6 +291,7 @@ impl Program {
         let _turn = self.is_on_gpu().then(linked::turn_on_gpu).transpose()?;
         let run = command
             .envs(self.seconds.map(|seconds| ("COTANGENT_CHECK_SECONDS", seconds)))
+            .envs(self.own_error.map(|_| (OWN_ERROR, "1")))
             .args([&input, &output])
             .output()
             .with_context(|| format!("cannot run {}", command.get_program().display()))?;
@@ -283,7 +303,7 @@ impl Program {
             }
             let status = run.status;
             let message = format!("the program {}ended with {status}; are the arrays long enough?\n{first}", self.by());
-            return Err(Stopped { message, took_too_long: status.signal() == Some(SIGALRM) }.into());
+            return Err(Stopped { message, took_too_long: status.signal() == Some(SIGALRM), left: None }.into());
         }
         let memory = self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)?;
         Ok((memory, said.contains(SAME_VALUE).then(|| Findings(self.with_lines(&first)))))
@@ -359,13 +379,13 @@ impl Program {
         let mut results = Vec::new();
         for evaluation in evaluations {
             let (error, rest) = bytes.split_at_checked(4).context("the program wrote too little")?;
-            if error != [0; 4] {
-                let code = i32::from_le_bytes([error[0], error[1], error[2], error[3]]);
+            let code = i32::from_le_bytes([error[0], error[1], error[2], error[3]]);
+            if code != 0 && Some(code) != self.own_error {
                 let error = cotangent_cpu::describe_error(code);
                 let by = self.by();
                 let message =
                     format!("the launch {by}failed with {error}; is the configuration of `--launch` possible?");
-                return Err(Stopped { message, took_too_long: false }.into());
+                return Err(Stopped { message, took_too_long: false, left: Some(code) }.into());
             }
             bytes = rest;
             let mut buffers = Vec::new();
@@ -439,6 +459,9 @@ impl Texts<'_> {
             cases += &format!("    case {number}: {{ {body} }}\n");
         }
         text += "void cotangent_check::evaluate(unsigned variant, const Launch& launch, Buffer* buffers, Buffer* variables) {\n";
+        if text.contains("#include <cotangent/runtime.hpp>") {
+            text += &format!("  ::cotangent::drops_pending() = getenv(\"{OWN_ERROR}\") != nullptr;\n");
+        }
         text + &format!("  switch (variant) {{\n{cases}  }}\n}}\n")
     }
 }
