@@ -1,5 +1,7 @@
 //! From the user's file to a derivative: reads, lowers, differentiates and prints.
 
+use std::path::{Path, PathBuf};
+
 use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{self, Dialect, SharedWith};
 use cotangent::exposed::{Variables, expose};
@@ -117,19 +119,33 @@ pub fn print_derivative(
         let derivative = differentiate(&module, &request, mode).map_err(rendered)?;
         let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
         // The program has no function with parameters for its variables.
-        if extent == Extent::Standalone || named.text.is_some() {
+        let is_standalone = extent == Extent::Standalone || named.text.is_some();
+        if is_standalone && !derivative.needs_program {
             return Ok(Printed { text: with_compiling(emit::emit(&derivative, Dialect::Cuda)), notes });
         }
-        let behind = emit::emit_behind(&mut [derivative], &provided, SharedWith::Headers);
+        let shared_with = if is_standalone { SharedWith::Nobody } else { SharedWith::Headers };
+        let behind = emit::emit_behind(&mut [derivative], &provided, shared_with);
         let clashes = behind.problems(&[module.functions[request.function].span]);
         if !clashes.is_empty() {
             return Err(rendered(clashes));
+        }
+        if is_standalone {
+            return Ok(Printed { text: with_compiling(after_program(input, &behind.text)), notes });
         }
         let file = input.file.file_name().unwrap_or_default().to_string_lossy();
         let compiling = if uses_headers(&behind.text) { COMPILING } else { "" };
         let first = format!("// By Cotangent, from {file}. To be included after what it differentiates.{compiling}");
         Ok(Printed { text: format!("{first}\n#pragma once\n\n{}", behind.text), notes })
     })
+}
+
+/// Text after the program that it comes from, whose own `main` is another function there.
+fn after_program(input: &Input<'_>, text: &str) -> String {
+    let files = std::iter::once(input.file).chain(input.flags.others.iter().map(PathBuf::as_path));
+    let include = |file: &Path| format!("#include \"{}\"\n", file.file_name().unwrap_or_default().display());
+    let includes: String = files.map(include).collect();
+    let why = "// The program itself: code that is passed through names what is its own.";
+    format!("{why}\n#define main main_of_the_program\n{includes}#undef main\n\n{text}")
 }
 
 /// The program, none of whose files is the output.

@@ -58,12 +58,25 @@ pub fn print(
         output.map_or(Ok(()), |output| output.check_apart_from(passes.files()))?;
         let module = lowered_module(passes.both(), name)
             .map_err(|found| Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))?;
+        if module.needs_program && form != Form::Ir {
+            let found = [only_with_program(&module, name)];
+            return Err(Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)));
+        }
         Ok(match form {
             Form::Cuda => with_compiling(emit::emit(&module, Dialect::Cuda)),
             Form::Cpu => emit::emit(&module, Dialect::Cpu),
             Form::Ir => ir::text::print(&module),
         })
     })
+}
+
+/// What is printed stands alone, and code that is passed through may name what only the program has.
+fn only_with_program(module: &ir::Module, name: &str) -> Diagnostic {
+    let span = module.function(name).map(|function| module.functions[function].span).unwrap_or_default();
+    let message = format!("`{name}` uses classes or functions of the program that are not read");
+    let label = "it cannot be printed without the program's own text";
+    let help = "its derivatives can: they include the program";
+    Diagnostic::new(diagnostic::UNSUPPORTED_EXPRESSION, span, message, label).help(help)
 }
 
 /// Lowers a function, and checks what came out: a contradiction is reported as our mistake, and nothing is printed.

@@ -107,6 +107,14 @@ fn check(path: &Path) -> Result<(), Failed> {
     }
     let scratch = tempfile::tempdir()?;
     for ((mode, suffix), module) in modes.iter().zip(derive(&tools, path, &directives, &modes)?) {
+        // What stands after the program's own text is not read again by itself.
+        if module.needs_program {
+            let flags = ParseFlags::default();
+            let input = Input { file: path, flags: &flags, cuda_path: None, colour: false };
+            let printed = print_derivative(&tools, &input, &wanted(&directives), *mode, Extent::Standalone, None)?;
+            compare_or_bless(&path.with_extension(suffix), &printed.text)?;
+            continue;
+        }
         let printed = emit(&module, Dialect::Cuda);
         compare_or_bless(&path.with_extension(suffix), &printed)?;
         let again = scratch.path().join(suffix);
@@ -142,7 +150,7 @@ fn check_texts(path: &Path, directives: &Directives, modes: &[(Mode, &str)], fol
         let module = with_wanted(&tools, path, &wanted, |passes, wanted| {
             let (module, request) = lowered(passes, wanted)?;
             // The text form has no headers, and only who reads the program knows the names of what stands for variables.
-            let is_told = module.preamble.is_empty() && directives.of.is_empty();
+            let is_told = module.preamble.is_empty() && !module.needs_program && directives.of.is_empty();
             let kept = || format!("// {}\n{}", module.functions[request.function].name, text::print(&module));
             Ok(if is_told { kept() } else { String::new() })
         })?;

@@ -72,7 +72,7 @@ fn changed_by_body(objects: &Objects<'_>, args: &[OpaqueArg]) -> BTreeSet<Object
             GlobalStorage::Constant | GlobalStorage::Constexpr => !object.path.is_empty(),
             GlobalStorage::Device | GlobalStorage::Managed | GlobalStorage::Host => true,
         },
-        Base::Local(_) | Base::Unknown => true,
+        Base::Local(_) | Base::Unread | Base::Unknown => true,
     };
     values.iter().flat_map(|value| objects.reachable(value)).filter(is_changeable).collect()
 }
@@ -201,7 +201,7 @@ pub fn freed_params(module: &Module, function: &Function) -> BTreeSet<LocalId> {
 fn brought_by(function: &Function, object: &Object) -> Option<LocalId> {
     match object.base {
         Base::Local(local) => Some(local).filter(|local| function.params.contains(local)),
-        Base::Global(_) | Base::Unknown => None,
+        Base::Global(_) | Base::Unread | Base::Unknown => None,
     }
 }
 
@@ -232,7 +232,7 @@ pub fn effects(module: &Module, id: FunctionId) -> Effects {
                 Some(position) => drop(found.params.insert(position)),
                 None => drop(found.others.insert(Object::unknown())),
             },
-            Base::Global(_) | Base::Unknown => drop(found.others.insert(object)),
+            Base::Global(_) | Base::Unread | Base::Unknown => drop(found.others.insert(object)),
         }
     }
     found
@@ -247,7 +247,7 @@ pub fn reads_through(module: &Module, id: FunctionId) -> BTreeSet<usize> {
         for object in reached.into_iter().filter(|object| !object.path.is_empty()) {
             let owner = match object.base {
                 Base::Local(owner) => function.params.iter().position(|param| *param == owner),
-                Base::Global(_) | Base::Unknown => None,
+                Base::Global(_) | Base::Unread | Base::Unknown => None,
             };
             read.extend(owner);
         }
@@ -289,7 +289,7 @@ pub fn is_pure(module: &Module, function: &Function, is_pure_callee: &dyn Fn(Fun
     let objects = objects(module, function);
     let writes_own = written(&objects, &function.body).iter().all(|object| match object.base {
         Base::Local(local) => object.path.is_empty() && function.locals[local].storage == Storage::Private,
-        Base::Global(_) | Base::Unknown => false,
+        Base::Global(_) | Base::Unread | Base::Unknown => false,
     });
     let mut is_quiet = !function.result.is_pointer();
     walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {

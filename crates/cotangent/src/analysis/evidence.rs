@@ -131,7 +131,7 @@ impl Stores<'_> {
         let found = self.objects.of_place(place);
         let primal = |object: &Object| match object.base {
             Base::Local(local) if self.primals.contains(&local) => Some(local),
-            Base::Local(_) | Base::Global(_) | Base::Unknown => None,
+            Base::Local(_) | Base::Global(_) | Base::Unread | Base::Unknown => None,
         };
         let primals: Vec<Option<LocalId>> = found.iter().map(primal).collect();
         self.stored.extend(primals.iter().flatten());

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fixpoint::grow;
 use crate::ir::walk;
 use crate::ir::{
-    BinaryOp, Expr, ExprKind, Function, GlobalId, IntKind, LocalId, Module, OpaqueArg, Place, PlaceKind, StmtKind,
-    Type, Unread,
+    BinaryOp, Expr, ExprKind, Function, GlobalId, IntKind, LocalId, Module, OpaqueArg, Place, PlaceKind, Stmt,
+    StmtKind, Type, Unread,
 };
 use crate::rules::{RuntimeClass, runtime_class};
 
@@ -32,6 +32,8 @@ pub enum Base {
     Local(LocalId),
     /// A variable outside functions.
     Global(GlobalId),
+    /// Memory that code which is not read has made. All of it is one object, to which none of the function's own belongs.
+    Unread,
     /// It is not known.
     Unknown,
 }
@@ -77,10 +79,7 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
             | StmtKind::Atomic { into: Some(place), .. }
             | StmtKind::Collective { into: Some(place), .. }
             | StmtKind::Pop { into: place, .. } => objects.forget(place),
-            StmtKind::Opaque { code: Unread::Passed, args, into: Some(place) } if is_text(place) => {
-                objects.allocate(place);
-                args.iter().filter_map(OpaqueArg::value).for_each(|value| objects.store(place, &value));
-            }
+            StmtKind::Opaque { code: Unread::Passed, args, .. } => objects.pass(stmt, args),
             StmtKind::Opaque { .. } => walk::written_places(stmt).into_iter().for_each(|place| objects.forget(place)),
             StmtKind::Declare { init: None, .. }
             | StmtKind::Accumulate { .. }
@@ -114,6 +113,11 @@ fn is_text(place: &Place) -> bool {
     matches!(place.ty.pointee(), Some(Type::Int(IntKind::Char)))
 }
 
+/// Whether a variable holds a pointer to what only other code knows.
+fn is_handle(place: &Place) -> bool {
+    matches!(place.ty.pointee(), Some(Type::Opaque(_)))
+}
+
 /// Whether a function of the runtime returns new memory.
 fn is_new_memory(call: &str) -> bool {
     matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
@@ -134,8 +138,13 @@ impl Object {
     pub fn as_local(&self) -> Option<LocalId> {
         match self.base {
             Base::Local(local) if self.path.is_empty() => Some(local),
-            Base::Local(_) | Base::Global(_) | Base::Unknown => None,
+            Base::Local(_) | Base::Global(_) | Base::Unread | Base::Unknown => None,
         }
+    }
+
+    /// What code that is not read has made.
+    pub fn unread() -> Object {
+        Object { base: Base::Unread, path: Vec::new() }
     }
 
     /// Whether two objects may share memory.
@@ -151,9 +160,10 @@ impl<'a> Objects<'a> {
         self.module
     }
 
-    /// The memory that is handed, at any time, to code that is passed through: each piece of such code may change all of it.
+    /// The memory that is handed, at any time, to code that is passed through, and what such code has made: each piece of it may
+    /// change all of that.
     pub fn handed_over(&self) -> BTreeSet<Object> {
-        let mut found = BTreeSet::new();
+        let mut found = BTreeSet::from([Object::unread()]);
         walk::each_stmt(&self.function.body, &mut |stmt| {
             if let StmtKind::Opaque { code: Unread::Passed, args, .. } = &stmt.kind {
                 args.iter().filter_map(OpaqueArg::value).for_each(|value| found.extend(self.reachable(&value)));
@@ -275,7 +285,7 @@ impl<'a> Objects<'a> {
         let is_given = match object.base {
             Base::Local(local) => self.function.params.contains(&local) || !object.path.is_empty(),
             Base::Global(_) => true,
-            Base::Unknown => {
+            Base::Unread | Base::Unknown => {
                 found.insert(Object::unknown());
                 false
             }
@@ -355,6 +365,26 @@ impl<'a> Objects<'a> {
     /// The memory that is allocated for a pointer.
     pub fn new_memory(&self, place: &Place) -> BTreeSet<Object> {
         self.locations(place).iter().map(memory_of).collect()
+    }
+
+    /// What code that is passed through stores: a text is of the library, or a part of what the code is handed. Other pointers
+    /// lead to memory that such code has made, or to what was handed to any of it.
+    fn pass(&mut self, stmt: &Stmt, args: &[OpaqueArg]) {
+        for place in walk::written_places(stmt) {
+            if is_text(place) {
+                self.allocate(place);
+                args.iter().filter_map(OpaqueArg::value).for_each(|value| self.store(place, &value));
+            } else if place.ty.is_pointer() {
+                // What a handle leads to is nobody's else.
+                let known = if is_handle(place) { BTreeSet::new() } else { self.handed_over() };
+                for location in self.locations(place) {
+                    let targets = self.points_to.entry(location).or_default();
+                    targets.extend(known.iter().cloned().chain([Object::unread()]));
+                }
+            } else {
+                self.forget(place);
+            }
+        }
     }
 
     /// Pointers in a place come from somewhere unknown.

@@ -88,7 +88,7 @@ impl<'f> Roots<'f> {
         }
         found.extend(effects.others.iter().map(|object| match object {
             Object { base: Base::Global(global), path } if path.is_empty() => Root::Global(*global),
-            Object { base: Base::Global(_) | Base::Local(_) | Base::Unknown, .. } => Root::Unknown,
+            Object { base: Base::Global(_) | Base::Local(_) | Base::Unread | Base::Unknown, .. } => Root::Unknown,
         }));
         found
     }

@@ -37,6 +37,8 @@ pub struct Module {
     /// What code that is passed through needs before it: headers in angle brackets, declarations of functions of other files.
     /// It is no part of the program's meaning, and of its text form neither.
     pub preamble: std::collections::BTreeSet<Name>,
+    /// Whether such code names what only the program has: then the program's own text must stand before this.
+    pub needs_program: bool,
 }
 
 /// What the program says about a function, to be believed instead of its body by whoever asks more than what it computes.

@@ -42,6 +42,7 @@ pub fn needed_by(module: &Module, roots: &[FunctionId]) -> Module {
     rules.sort_by_key(|rule| rule.function);
     Module {
         preamble: module.preamble.clone(),
+        needs_program: module.needs_program,
         rules,
         records: records
             .in_order

@@ -25,9 +25,14 @@ impl<'a> Body<'_, 'a> {
                     None => Ok(None),
                 }
             }
+            // What may be passed through is a value.
+            Kind::CXXNewExpr | Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr
+                if self.is_inside_unread_class(node) =>
+            {
+                Ok(None)
+            }
             Kind::CXXNewExpr => Ok(Some(node)),
             Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr if !node.is_glvalue() => {
-                // What may be passed through is a value.
                 let callee = match self.callee(node) {
                     Err(_) if self.pass == Pass::Host => return Ok(None),
                     callee => callee?,

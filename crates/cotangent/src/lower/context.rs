@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::declarations::Declarations;
 use super::passes::Passes;
+use super::unread_class::UnreadClass;
 use crate::clang::NodeId;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::ir::{Function, FunctionId, GlobalId, Module, Name, RecordId};
@@ -61,6 +62,8 @@ pub(super) struct Context<'a> {
     pub(super) open_globals: HashSet<(Pass, NodeId)>,
     /// Records whose values run a destructor of the user's.
     pub(super) destructors: HashSet<RecordId>,
+    /// Classes of host code that were tried, and those that cannot be read.
+    pub(super) unread_classes: HashMap<NodeId, Option<UnreadClass>>,
     /// How many types are being looked up inside one another.
     pub(super) type_depth: usize,
     /// Functions that rules are about, and those that they name: the device's, which need not be read.
@@ -98,6 +101,7 @@ impl<'a> Context<'a> {
             scope: String::new(),
             open_globals: HashSet::new(),
             destructors: HashSet::new(),
+            unread_classes: HashMap::new(),
             type_depth: 0,
             ruled: HashSet::new(),
             asked: HashSet::new(),

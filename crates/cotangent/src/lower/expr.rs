@@ -39,6 +39,9 @@ impl<'a> Body<'_, 'a> {
     /// The value of an expression; its effects become statements before it.
     pub(super) fn value(&mut self, node: &'a Node) -> Lowered<Expr> {
         let before = self.block.len();
+        if let Some(passed) = self.value_of_unread_class(node)? {
+            return Ok(passed.at(node.span));
+        }
         let expr = self.value_unspanned(node).or_else(|problem| {
             self.block.truncate(before);
             self.pass_value(node, problem)

@@ -6,6 +6,7 @@
 //!
 //! Lowering is a normal form: what `emit` prints of a module is lowered to the same module again.
 
+mod apart;
 mod arguments;
 mod arithmetic;
 mod assign;
@@ -43,6 +44,7 @@ mod stmt;
 mod stream;
 mod types;
 mod unread;
+mod unread_class;
 mod vector;
 
 use crate::diagnostic::Diagnostic;

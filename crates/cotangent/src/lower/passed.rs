@@ -20,6 +20,12 @@ use crate::source::Span;
 /// How functions of CUDA's libraries begin: they may reach memory of the device without being handed it.
 const LIBRARIES: &[&str] = &["cuda", "cublas", "cufft", "curand", "cusparse", "cusolver", "cudnn", "nccl", "MPI_"];
 
+/// Whether a function is one of CUDA's libraries, or of its driver (`cuMemAlloc`).
+pub(super) fn is_of_library(name: &str) -> bool {
+    let of_driver = name.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|first: char| first.is_uppercase()));
+    of_driver || LIBRARIES.iter().any(|start| name.starts_with(start))
+}
+
 /// Headers that a derivative includes by itself.
 const OWN_HEADERS: &[&str] = &["<cuda", "<cotangent/", "<cooperative_groups", "<device_", "<vector_", "<host_"];
 
@@ -30,6 +36,8 @@ struct Passage {
     variables: Vec<(Span, OpaqueArg)>,
     /// Declarations of functions that other files define.
     declared: BTreeSet<Name>,
+    /// Whether it names what only the program has: its text must stand before the derivative.
+    is_own: bool,
     /// Whether what is looked at may not be evaluated.
     is_conditional: bool,
 }
@@ -39,8 +47,20 @@ struct Passage {
 enum Origin {
     /// Those of the standard library alone: a text of theirs is their own, or a part of what they are handed.
     Library,
+    /// Those of the program alone: numbers of theirs are in memory that such code has made or is handed.
+    Program,
     /// Those of other files too.
     Anywhere,
+}
+
+impl Origin {
+    fn of(ty: &Type) -> Origin {
+        match ty {
+            ty if is_text(ty) => Origin::Library,
+            ty if is_memory(ty) => Origin::Program,
+            _ => Origin::Anywhere,
+        }
+    }
 }
 
 impl<'a> Body<'_, 'a> {
@@ -57,10 +77,10 @@ impl<'a> Body<'_, 'a> {
             return Err(problem);
         }
         let ty = match self.context.node_type(self.pass, node) {
-            Ok(ty) if is_number(&ty) || is_handle(&ty) || is_text(&ty) => ty,
+            Ok(ty) if is_number(&ty) || is_handle(&ty) || is_text(&ty) || is_memory(&ty) => ty,
             Ok(_) | Err(_) => return Err(problem),
         };
-        let from = if is_text(&ty) { Origin::Library } else { Origin::Anywhere };
+        let from = Origin::of(&ty);
         let Some(args) = self.passage(node, from, &problem).or_else(|| Some(vec![self.text_of_program(node)?])) else {
             return Err(problem);
         };
@@ -104,13 +124,17 @@ impl<'a> Body<'_, 'a> {
             return Err(problem);
         }
         let ty = match self.context.node_type(self.pass, node) {
-            Ok(ty) if is_number(&ty) || is_handle(&ty) || is_text(&ty) => ty,
-            Err(_) if !node.ty().contains(['&', '*', '(', '[']) && !self.names_own_type(node.ty()) => {
-                Type::Opaque(node.ty().trim_start_matches("const ").trim_start_matches("struct ").into())
+            Ok(ty) if is_number(&ty) || is_handle(&ty) || is_text(&ty) || is_memory(&ty) => ty,
+            Err(_) if !node.ty().contains(['&', '*', '(', '[']) => {
+                match self.context.unread_class(self.pass, node.ty()) {
+                    Some(class) => Type::Opaque(class.name),
+                    None if self.names_own_type(node.ty()) => return Err(problem),
+                    None => Type::Opaque(node.ty().trim_start_matches("const ").trim_start_matches("struct ").into()),
+                }
             }
             Ok(_) | Err(_) => return Err(problem),
         };
-        let from = if is_text(&ty) { Origin::Library } else { Origin::Anywhere };
+        let from = Origin::of(&ty);
         let init = node.data.init.as_ref().and_then(|_| initializer(node));
         let args = match init.filter(|init| init.kind != Kind::CXXConstructExpr || !init.inner.is_empty()) {
             None => None,
@@ -158,11 +182,17 @@ impl<'a> Body<'_, 'a> {
         self.look(node, false, &mut passage)?;
         let hands_over =
             |arg: &OpaqueArg| matches!(arg.variable(), Some(place) if !matches!(place.ty, Type::Opaque(_)));
-        // A function of another file may keep the address; one of C's library does not.
-        let keeps_address = from == Origin::Library || passage.variables.iter().any(|(_, arg)| hands_over(arg));
-        if !passage.declared.is_empty() && keeps_address {
+        // A function of another file, or of this, may keep the address; one of C's library does not.
+        let is_handed = passage.variables.iter().any(|(_, arg)| hands_over(arg));
+        let is_refused = match from {
+            Origin::Library => passage.is_own || !passage.declared.is_empty(),
+            Origin::Program => !passage.is_own || is_handed,
+            Origin::Anywhere => is_handed && (passage.is_own || !passage.declared.is_empty()),
+        };
+        if is_refused || passage.is_own && !(self.context.scope.is_empty() && self.context.stays_apart(node)) {
             return None;
         }
+        self.context.module.needs_program |= passage.is_own;
         let args = self.pieces(node.span, passage.variables)?;
         let opening = self.opening(node.span);
         let preamble = &mut self.context.module.preamble;
@@ -175,6 +205,7 @@ impl<'a> Body<'_, 'a> {
         let file = |span: &Span| self.context.declarations(self.pass).file_name(*span);
         let is_own_macro = node.spelling.as_deref().is_some_and(|spelled| is_not_system(file(spelled)));
         let is_load = node.kind == Kind::ImplicitCastExpr && node.data.cast_kind.as_deref() == Some("LValueToRValue");
+        let is_in_parentheses = is_read && node.kind == Kind::ParenExpr;
         let is_element = is_load && node.inner.first().is_some_and(|inner| inner.kind != Kind::DeclRefExpr);
         if (is_own_macro || is_element)
             && !passage.is_conditional
@@ -194,21 +225,19 @@ impl<'a> Body<'_, 'a> {
             return Some(());
         }
         let is_made = !matches!(node.kind, Kind::DeclRefExpr | Kind::ImplicitCastExpr | Kind::MemberExpr);
-        if is_made && self.names_own_type(node.ty()) {
-            return None;
-        }
+        passage.is_own |= is_made && self.names_own_type(node.ty());
         match node.kind {
             Kind::CUDAKernelCallExpr | Kind::CXXThisExpr | Kind::LambdaExpr => return None,
             Kind::DeclRefExpr => return self.look_at_name(node, is_read, passage),
-            Kind::MemberExpr if node.data.referenced_member_decl.is_some_and(|member| self.is_own(member)) => {
-                return None;
+            Kind::MemberExpr => {
+                passage.is_own |= node.data.referenced_member_decl.is_some_and(|member| self.is_own(member));
             }
             _ => {}
         }
         // What stands after `&&` is read only if what stands before is true.
         let outer = passage.is_conditional;
         passage.is_conditional |= node.kind == Kind::ConditionalOperator || matches!(node.opcode(), "&&" | "||");
-        let found = node.inner.iter().try_for_each(|inner| self.look(inner, is_load, passage));
+        let found = node.inner.iter().try_for_each(|inner| self.look(inner, is_load || is_in_parentheses, passage));
         passage.is_conditional = outer;
         found
     }
@@ -262,16 +291,19 @@ impl<'a> Body<'_, 'a> {
             passage.variables.push((node.span, arg));
             return Some(());
         }
-        let is_library = LIBRARIES.iter().any(|start| name.starts_with(start));
-        match (self.context.declarations(self.pass).get(reference.id), is_library) {
+        match (self.context.declarations(self.pass).get(reference.id), is_of_library(name)) {
             (_, true) => None,
             // The standard library's declarations are not read.
             (None, false) => Some(()),
+            (Some(_), false) if self.context.declarations(self.pass).definition(reference.id).is_some() => {
+                passage.is_own = true;
+                Some(())
+            }
             (Some(declared), false) => {
                 let declarations = self.context.declarations(self.pass);
                 let is_free =
                     declared.node.kind == Kind::FunctionDecl && declarations.scope(declared).spelling.is_empty();
-                if !is_free || declarations.definition(reference.id).is_some() || declared.node.spelling.is_some() {
+                if !is_free || declared.node.spelling.is_some() {
                     return None;
                 }
                 let text = self.text(declared.node.span)?.trim_start_matches("extern ").to_owned();
@@ -343,6 +375,11 @@ fn is_handle(ty: &Type) -> bool {
     matches!(ty.pointee(), Some(Type::Opaque(name)) if !is_cuda(name)) && !ty.is_reference()
 }
 
+/// Whether a type is a pointer to numbers.
+fn is_memory(ty: &Type) -> bool {
+    matches!(ty.pointee(), Some(Type::Bool | Type::Int(_) | Type::Float(_))) && !ty.is_reference() && !is_text(ty)
+}
+
 /// Whether a type is a pointer to characters.
 fn is_text(ty: &Type) -> bool {
     matches!(ty.pointee(), Some(Type::Int(IntKind::Char))) && !ty.is_reference()
@@ -352,7 +389,10 @@ fn is_text(ty: &Type) -> bool {
 fn handed_over(place: Place, is_read: bool) -> Option<OpaqueArg> {
     let is_plain = match &place.ty {
         Type::Opaque(_) => return Some(OpaqueArg::Variable(place)),
-        ty if is_handle(ty) => true,
+        Type::Pointer(pointer) if pointer.is_reference && matches!(pointer.pointee, Type::Opaque(_)) => {
+            return Some(OpaqueArg::Variable(Place::deref(Expr::load(place))));
+        }
+        ty if is_handle(ty) || is_text(ty) && !is_read => true,
         Type::Bool | Type::Int(_) | Type::Float(_) => true,
         // What is behind a pointer to pointers would be lost; the words of the command line are no pointers of interest.
         Type::Pointer(pointer) if is_read && !pointer.is_reference => {

@@ -60,7 +60,10 @@ impl<'a> Body<'_, 'a> {
                 Ok(self.place_of_value(value))
             }
             Kind::DeclRefExpr => self.name_place(node),
-            Kind::MemberExpr => self.member_place(node),
+            Kind::MemberExpr => {
+                self.refuse_unread_class(node)?;
+                self.member_place(node)
+            }
             Kind::ArraySubscriptExpr => self.subscript_place(node),
             Kind::UnaryOperator => match (node.opcode(), node.inner.first()) {
                 ("*", Some(operand)) => {
@@ -88,6 +91,7 @@ impl<'a> Body<'_, 'a> {
             | Kind::CXXConstCastExpr
             | Kind::CXXFunctionalCastExpr => self.cast_place(node),
             Kind::CallExpr | Kind::CXXMemberCallExpr | Kind::CXXOperatorCallExpr if node.is_glvalue() => {
+                self.refuse_unread_class(node)?;
                 self.call_place(node)
             }
             _ => self.value_as_place(node),

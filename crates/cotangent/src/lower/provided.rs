@@ -134,7 +134,7 @@ fn records(context: &mut Context<'_>) -> BTreeMap<Name, ProvidedRecord> {
 }
 
 /// How the program's type is written at the end of its text, without the leading `::`.
-fn spelling(context: &Context<'_>, pass: Pass, declared: Declared<'_>) -> Option<String> {
+pub(super) fn spelling(context: &Context<'_>, pass: Pass, declared: Declared<'_>) -> Option<String> {
     let declarations = context.declarations(pass);
     let node = declared.node;
     let is_member_of_class = declared.record.and_then(|outer| declarations.get(outer)).is_some_and(|outer| {

@@ -100,6 +100,10 @@ impl<'a> Body<'_, 'a> {
                 "put the label directly into the `switch`",
             ),
             _ => {
+                let passed = self.of_unread_class(node, |body, problem| body.pass_effect(node, problem))?;
+                if passed.is_some() {
+                    return Ok(());
+                }
                 let before = self.block.len();
                 self.effect(node).or_else(|problem| {
                     self.block.truncate(before);
@@ -112,6 +116,11 @@ impl<'a> Body<'_, 'a> {
     fn declaration(&mut self, node: &'a Node) -> Lowered<()> {
         match node.kind {
             Kind::VarDecl => {
+                if let Some(init) = initializer(node)
+                    && self.of_unread_class(init, |body, problem| body.pass_variable(node, problem))?.is_some()
+                {
+                    return Ok(());
+                }
                 let before = self.block.len();
                 self.variable(node).or_else(|problem| {
                     self.block.truncate(before);

@@ -134,6 +134,11 @@ impl<'a> Context<'a> {
         {
             return Ok(Type::Opaque(named.name.as_str().into()));
         }
+        if let Spelled::Named(named) = pointee
+            && let Some(class) = self.unread_class(pass, &named.name)
+        {
+            return Ok(Type::Opaque(class.name));
+        }
         self.spelled_type(pass, pointee, span)
     }
 

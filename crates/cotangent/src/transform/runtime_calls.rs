@@ -11,6 +11,10 @@ pub(super) fn call_of(call: &str, args: Vec<Expr>) -> Stmt {
 pub(super) const PASSED_HELP: &str =
     "if no derivative goes through it, put it into a function of its own and say so with COTANGENT_CONSTANT";
 
+/// What is wrong if memory that code has made which is not read becomes active, and what to do about it.
+pub(super) const UNREAD_IS_ACTIVE: &str = "code that is not read made memory that holds active values";
+pub(super) const UNREAD_HELP: &str = "copy active values to memory that the function itself allocates";
+
 /// The host waits for a stream.
 pub(super) fn wait_for(stream: Option<Expr>) -> Stmt {
     call_of(WAIT_FOR_STREAM, vec![stream.unwrap_or_else(null_stream)])

@@ -29,7 +29,7 @@ pub fn seeds(module: &Module, request: &Request) -> Result<Vec<Diagnostic>, Vec<
     let unnamed = unnamed_outputs(&normal, function, &written, &activity, &lifted.wrt);
     let is_seed = |object: &Object| match object.base {
         Base::Local(local) => !object.path.is_empty() && lifted.wrt.contains(&local),
-        Base::Global(_) => false,
+        Base::Global(_) | Base::Unread => false,
         // Whatever it is, it is refused where it is used.
         Base::Unknown => true,
     };

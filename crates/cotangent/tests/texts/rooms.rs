@@ -179,6 +179,7 @@ fn object_name(module: &Module, function: &Function, object: &Object) -> String 
     let (mut name, mut ty) = match object.base {
         Base::Local(local) => (function.local_name(local).to_owned(), function.locals[local].ty.clone()),
         Base::Global(global) => (module.globals[global].name.to_string(), module.globals[global].ty.clone()),
+        Base::Unread => return "memory of code that is not read".to_owned(),
         Base::Unknown => return "unknown memory".to_owned(),
     };
     for step in &object.path {

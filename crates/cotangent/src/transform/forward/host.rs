@@ -1,7 +1,9 @@
 //! Host code: tangents are allocated, copied and freed as values are, and a launch is one of the kernel's pushforward.
 
 use super::super::launch::{is_waited_for, shared_bytes};
-use super::super::runtime_calls::{PASSED_HELP, call_like, call_of, const_void, handed_variable, pointer_of};
+use super::super::runtime_calls::{
+    PASSED_HELP, UNREAD_HELP, UNREAD_IS_ACTIVE, call_like, call_of, const_void, handed_variable, pointer_of,
+};
 use super::super::variables::SymbolCopy;
 use super::{Pushforward, parameter_type};
 use crate::analysis::may_be_brought;
@@ -145,6 +147,9 @@ impl Pushforward<'_, '_> {
             if !global.storage.is_on_device() && self.activity.points_to_active(self.ctx.primal, &value) {
                 found.push(format!("may use `{}`", global.name));
             }
+        }
+        if self.activity.unread_is_active() {
+            self.refuse(span, UNREAD_IS_ACTIVE.to_owned(), UNREAD_HELP);
         }
         for what in found {
             self.refuse(span, format!("code that is not read {what}, which leads to active values"), PASSED_HELP);

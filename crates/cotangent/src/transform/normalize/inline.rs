@@ -79,7 +79,7 @@ fn unstable_calls(module: &Module, function: &Function, stays: &dyn Fn(FunctionI
         let is_variable = |object: &Object| match object.base {
             Base::Global(global) => variables.contains(&global),
             Base::Unknown => !variables.is_empty(),
-            Base::Local(_) => false,
+            Base::Local(_) | Base::Unread => false,
         };
         let reads = args.iter().flat_map(|arg| objects.reachable(arg));
         // Adjoints of a record that leads to memory would be partly the thread's own, partly not.

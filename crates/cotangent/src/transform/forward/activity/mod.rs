@@ -18,8 +18,8 @@ use crate::analysis::{carries_floats, grow};
 use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
-    BinaryOp, Called, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, OpaqueArg,
-    Place, PlaceKind, RuleKind, Stmt, StmtKind, Type, UnaryOp, Unread,
+    BinaryOp, Called, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, IntKind, LocalId, Module, Name,
+    OpaqueArg, Place, PlaceKind, RuleKind, Stmt, StmtKind, Type, UnaryOp, Unread,
 };
 use crate::rules::runtime_class;
 use crate::source::Span;
@@ -80,6 +80,8 @@ pub(super) struct Activity {
     result: Cell,
     /// What pointers point to that are made of numbers.
     unknown: Cell,
+    /// What pointers point to that code gives which is not read.
+    unread: Cell,
     /// Values go from one cell to another.
     flows: Vec<(Cell, Cell, Span)>,
     /// Cells that a call makes active.
@@ -205,6 +207,7 @@ impl Activity {
             globals: HashMap::new(),
             result: Cell(0),
             unknown: Cell(0),
+            unread: Cell(0),
             flows: Vec::new(),
             effects: Vec::new(),
             uses: Vec::new(),
@@ -215,6 +218,7 @@ impl Activity {
         activity.outputs.push(activity.result);
         activity.unknown = activity.fresh();
         activity.facts_mut(activity.unknown).constant.push("a pointer made of a number".into());
+        activity.unread = activity.fresh();
         activity.locals = function.locals.iter().map(|_| activity.fresh()).collect();
         for (id, global) in module.globals.entries() {
             let cell = activity.fresh();
@@ -242,6 +246,7 @@ impl Activity {
                 calls.push(stmt);
             }
         });
+        self.join_unread(function);
         self.propagate();
         grow(self, Activity::size, |activity| {
             for call in &calls {
@@ -351,6 +356,35 @@ impl Activity {
             | StmtKind::Pop { .. }
             | StmtKind::Opaque { .. } => {}
         }
+    }
+
+    /// Pointers that come from code which is passed through point to memory of its own, or to what such code is handed.
+    fn join_unread(&mut self, function: &Function) {
+        let is_text = |ty: &Type| matches!(ty.pointee(), Some(Type::Int(IntKind::Char)));
+        let is_handle = |ty: &Type| matches!(ty.pointee(), Some(Type::Opaque(_)));
+        let (mut given, mut handed) = (Vec::new(), Vec::new());
+        walk::each_stmt(&function.body, &mut |stmt| {
+            if let StmtKind::Opaque { code: Unread::Passed, args, .. } = &stmt.kind {
+                let written = walk::written_places(stmt).into_iter().filter(|place| place.ty.is_pointer());
+                given.extend(written.filter(|place| !is_text(&place.ty)).cloned());
+                let values = args.iter().filter_map(OpaqueArg::value).filter(|value| value.ty.is_pointer());
+                handed.extend(values.filter(|value| !is_handle(&value.ty)));
+            }
+        });
+        if given.iter().any(|place| !is_handle(&place.ty)) {
+            let targets: Vec<Cell> = handed.iter().filter_map(|value| self.target(value)).collect();
+            targets.into_iter().for_each(|target| self.join(target, self.unread));
+        }
+        for place in given {
+            let cell = self.place(&place);
+            let pointee = self.pointee(cell);
+            self.join(pointee, self.unread);
+        }
+    }
+
+    /// Whether code that is not read made memory that holds active values.
+    pub(super) fn unread_is_active(&self) -> bool {
+        self.is_active(self.unread)
     }
 
     /// A body that is not read may compute all that it can change from all that it can read.

@@ -65,7 +65,7 @@ impl Values<'_> {
                     let base = |global: &GlobalId| Object { base: Base::Global(*global), path: Vec::new() };
                     found.extend(mentioned.iter().map(base));
                 }
-                Base::Global(_) | Base::Local(_) => {}
+                Base::Global(_) | Base::Local(_) | Base::Unread => {}
             }
         }
         found.into_iter().collect()

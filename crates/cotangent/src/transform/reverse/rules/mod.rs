@@ -105,7 +105,7 @@ impl Rules<'_> {
             Base::Local(local) => {
                 object.path.is_empty() && !self.threads.shared_values.contains(&local) && !self.vars.is_shared(local)
             }
-            Base::Global(_) | Base::Unknown => false,
+            Base::Global(_) | Base::Unread | Base::Unknown => false,
         }
     }
 

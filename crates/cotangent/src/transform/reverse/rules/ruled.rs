@@ -44,7 +44,7 @@ fn adds_atomically(module: &Module, rule: &Function, param: LocalId, reach: Reac
             let pointers = object.path.iter().filter(|step| **step == Step::Deref).count();
             local == param && (reach == Reach::All || pointers == 1)
         }
-        Base::Unknown => true,
+        Base::Unread | Base::Unknown => true,
         Base::Global(_) => false,
     };
     let mut found = false;

@@ -239,7 +239,7 @@ impl Rules<'_> {
         }
         let unnamed = targets.iter().find_map(|object| match object.base {
             Base::Global(global) => Some(&self.facts.module.globals[global].name),
-            Base::Local(_) | Base::Unknown => None,
+            Base::Local(_) | Base::Unread | Base::Unknown => None,
         });
         if let Some(name) = unnamed {
             let message = format!("`{call}` moves active values to or from `{name}`, which is not named");

@@ -76,7 +76,7 @@ impl Rules<'_> {
         for object in objects {
             let found = match object.base {
                 Base::Global(global) => Some(outside_functions(&self.facts.module.globals[global])),
-                Base::Local(_) | Base::Unknown => None,
+                Base::Local(_) | Base::Unread | Base::Unknown => None,
             };
             is_said |= found.is_some();
             found.into_iter().for_each(|diagnostic| self.report(diagnostic));
@@ -89,7 +89,7 @@ impl Rules<'_> {
     /// A pointer has one adjoint pointer, so all that it may point to is active, or nothing is.
     fn has_one_activity(&mut self, objects: &BTreeSet<Object>, span: Span) -> bool {
         let active = objects.iter().filter(|object| self.facts.activity.is_active(object)).count();
-        if objects.iter().any(|object| object.base == Base::Unknown) {
+        if objects.iter().any(|object| matches!(object.base, Base::Unread | Base::Unknown)) {
             self.report(unknown_pointer(span));
             return false;
         }
