@@ -5,13 +5,17 @@
 //! it points to the beginning of an array whenever it is read, or is null; and two such pointers are into one array only
 //! if they are equal. The elements of an array of pointers are one such field. So are the pointers that a parameter leads
 //! to, if the function reads them and does nothing else with them: the caller's arrays are apart, wherever their pointers are.
+//!
+//! *Other points.* To tell arrays apart it is enough that each is known by one point of it. Let the result of an allocation be
+//! read once, by `p = result + n` in the same block and in no loop of it: memory with padding before what is used. Then nobody
+//! knows the array but by that point, and `p` may stand for it as its beginning would.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use crate::analysis::grow;
 use crate::ir::walk::{self, Node, own_variable};
-use crate::ir::{Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, StmtKind, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type};
 use crate::rules::{RuntimeClass, runtime_class};
 
 /// A variable, or a field of one.
@@ -26,13 +30,88 @@ pub(in crate::transform::reverse) struct Beginnings {
     moved: HashSet<Slot>,
 }
 
-/// Looks at everything that pointers are given.
+/// The pointers that point to beginnings.
 pub(in crate::transform::reverse) fn beginnings(
     module: &Module,
     function: &Function,
     address_taken: &HashSet<LocalId>,
 ) -> Beginnings {
-    let mut gifts = Gifts { module, given: Vec::new(), moved: HashSet::new() };
+    known_points(module, function, address_taken, HashSet::new())
+}
+
+/// The pointers that point to the one point by which each array is known: those that are equal are into one array, others not.
+pub(in crate::transform::reverse) fn points(
+    module: &Module,
+    function: &Function,
+    address_taken: &HashSet<LocalId>,
+) -> Beginnings {
+    let mut padded = HashSet::new();
+    padded_allocations(&function.body, &mut padded);
+    let mut mentions: HashMap<LocalId, usize> = HashMap::new();
+    let _ = walk::visit_block(&function.body, &mut |node| {
+        if let Node::Place(Place { kind: PlaceKind::Local(local), .. }) = node {
+            *mentions.entry(*local).or_default() += 1;
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    // The allocation is one, and the offset is the other.
+    padded.retain(|local| mentions.get(local) == Some(&2));
+    known_points(module, function, address_taken, padded)
+}
+
+/// The variables that are given an allocation of which an offset is taken later in its block, and in no loop there.
+fn padded_allocations(block: &[Stmt], found: &mut HashSet<LocalId>) {
+    let mut made = HashSet::new();
+    for stmt in block {
+        if let Some(local) = allocated(stmt) {
+            made.insert(local);
+        }
+        if !stmt.kind.is_loop() {
+            offsets_of(stmt, &made, found);
+        }
+        each_block(stmt, &mut |inner| padded_allocations(inner, found));
+    }
+}
+
+/// The variable that an allocation is given to.
+fn allocated(stmt: &Stmt) -> Option<LocalId> {
+    let StmtKind::Runtime { call, into: Some(into), .. } = &stmt.kind else { return None };
+    matches!(runtime_class(call), Some(RuntimeClass::Memory { .. })).then(|| into.as_local())?
+}
+
+/// Those of the variables of which a pointer is an offset, in what is run at most once.
+fn offsets_of(stmt: &Stmt, made: &HashSet<LocalId>, found: &mut HashSet<LocalId>) {
+    if let StmtKind::Declare { init: Some(value), .. } | StmtKind::Assign { value, .. } = &stmt.kind {
+        found.extend(offset_of(value).filter(|local| made.contains(local)));
+    }
+    each_block(stmt, &mut |inner| {
+        inner.iter().filter(|stmt| !stmt.kind.is_loop()).for_each(|stmt| offsets_of(stmt, made, found));
+    });
+}
+
+/// The variable that a pointer is an offset of.
+fn offset_of(pointer: &Expr) -> Option<LocalId> {
+    let ExprKind::Binary(BinaryOp::Offset, base, _) = &pointer.uncast_pointer().kind else { return None };
+    base.uncast_pointer().as_local()
+}
+
+fn each_block<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a [Stmt])) {
+    let _ = walk::stmt_parts(stmt, &mut |part| {
+        if let walk::Part::Block(inner) = part {
+            f(inner);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// Looks at everything that pointers are given. An offset of one that is `padded` is a point like a beginning.
+fn known_points(
+    module: &Module,
+    function: &Function,
+    address_taken: &HashSet<LocalId>,
+    padded: HashSet<LocalId>,
+) -> Beginnings {
+    let mut gifts = Gifts { module, padded, given: Vec::new(), moved: HashSet::new() };
     gifts.moved.extend(address_taken.iter().map(|local| (*local, Vec::new())));
     gifts.moved.extend(not_only_read(function).into_iter().map(|local| (local, vec![ELEMENT])));
     walk::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
@@ -99,6 +178,8 @@ impl Beginnings {
 /// What pointers are given.
 struct Gifts<'m> {
     module: &'m Module,
+    /// Allocations that are known by one offset of theirs.
+    padded: HashSet<LocalId>,
     /// Which is given the value of which.
     given: Vec<(Slot, Slot)>,
     /// Those that are given anything else.
@@ -151,6 +232,7 @@ impl Gifts<'_> {
     fn give_pointer(&mut self, to: Slot, value: &Expr) {
         match &value.kind {
             ExprKind::Null => {}
+            ExprKind::Binary(..) if offset_of(value).is_some_and(|base| self.padded.contains(&base)) => {}
             ExprKind::Cast(operand) if operand.ty.is_pointer() => self.give_pointer(to, operand),
             ExprKind::Select(_, then, otherwise) => {
                 self.give_pointer(to.clone(), then);

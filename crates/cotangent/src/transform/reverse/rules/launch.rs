@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::derivatives::Derived;
 use super::super::facts::allocations::variable;
-use super::super::facts::beginnings::{Beginnings, beginnings};
+use super::super::facts::beginnings::{Beginnings, points};
 use super::super::variables::as_pointer;
 use super::aggregates::Scratch;
 use super::{Pair, Rules};
@@ -177,11 +177,11 @@ impl Rules<'_> {
     }
 
     /// The derivative of a kernel takes its arrays to be apart. Arguments that are parts of one array were merged before
-    /// (`overlap`); what may be the same array or another one is looked at before the launch, by where the arrays begin.
+    /// (`overlap`); what may be the same array or another one is looked at before the launch, by the points that arrays are known by.
     fn check_overlap(&mut self, stmt: &Stmt, launch: &Launch) -> Block {
         let mut checks = Block::new();
         let written = effects(self.facts.module, launch.kernel).params;
-        let known = beginnings(self.facts.module, self.facts.primal, &self.facts.locals.address_taken);
+        let known = points(self.facts.module, self.facts.primal, &self.facts.locals.address_taken);
         let mut before: Vec<(usize, Expr, BTreeSet<Object>)> = Vec::new();
         for (position, arg) in launch.args.iter().enumerate() {
             for pointer in self.pointers_in(arg).unwrap_or_else(|| vec![arg.clone()]) {
