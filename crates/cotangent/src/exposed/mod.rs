@@ -9,8 +9,6 @@
 
 mod rest;
 
-use std::fmt::Write as _;
-
 use crate::clang::{Ast, Kind, Node, NodeId};
 use crate::diagnostic::{self, Diagnostic};
 use crate::direct::{Edit, apply};
@@ -73,9 +71,9 @@ const KIND: usize = 3;
 /// # Errors
 /// A function or variable that is not there, or a variable that nothing fills from outside or reads back.
 pub fn expose(host: &Ast, main: FileId, variables: Variables<'_>) -> Result<Exposed, Vec<Diagnostic>> {
-    let Found { function, body, holder } = find(host, main, variables.function).map_err(|found| vec![*found])?;
+    let Found { function, body, holder, is_declared } = find(host, main, variables.function).map_err(|found| vec![*found])?;
     let text = host.sources.files.get(main).and_then(|file| file.text.as_deref()).unwrap_or_default();
-    let mut editor = Editor { host, text, body, params: String::new(), edits: Vec::new(), wrt: Vec::new(), last: 0 };
+    let mut editor = Editor { host, text, body, params: Vec::new(), edits: Vec::new(), wrt: Vec::new(), last: 0 };
     let params: Vec<&str> = function.children(Kind::ParmVarDecl).map(Node::name).collect();
     let mut problems = Vec::new();
     for name in variables.inputs {
@@ -91,10 +89,19 @@ pub fn expose(host: &Ast, main: FileId, variables: Variables<'_>) -> Result<Expo
         return Err(problems.into_iter().map(|problem| *problem).collect());
     }
     let is_main = function.name() == MAIN.0;
-    if is_main || function.ty().starts_with("void ") {
+    // A pointer is nothing that can be seeded, and what it points to may be returned as an output: null is returned instead.
+    let is_pointer = function.ty().split('(').next().is_some_and(|result| result.trim_end().ends_with('*'));
+    if is_main || is_pointer || function.ty().starts_with("void ") {
         editor.leave_out_the_rest();
     }
+    if is_pointer {
+        editor.return_null();
+    }
     let Editor { params: added, mut edits, wrt, .. } = editor;
+    // Other functions may call it as it was. Where it is declared too, they call what is declared.
+    let default = if is_main || is_declared { "" } else { " = 0" };
+    let added: Vec<String> = added.into_iter().map(|param| param + default).collect();
+    let added = added.join(", ");
     let head = &text[function.span.start as usize..body.span.start as usize];
     let (Some(close), Some(name)) = (head.rfind(')'), head.find(function.name())) else {
         let message = format!("the parameters of `{}` cannot be found in the text", function.name());
@@ -111,10 +118,12 @@ pub fn expose(host: &Ast, main: FileId, variables: Variables<'_>) -> Result<Expo
     let open = head[..close].rfind('(').map_or(close, |open| open + 1);
     let from = if params.is_empty() { open } else { close };
     edits.push(Edit { start: start + from, end: start + close, text: format!("{separator}{added}") });
-    if is_main {
-        // Under another name, it must say what it returns.
+    if is_main || is_pointer {
+        // What said it may be left out; and `main` need not say it but under its own name.
         let end = body.span.end as usize - 1;
         edits.push(Edit { start: end, end, text: " return 0; ".to_owned() });
+    }
+    if is_main {
         edits.push(Edit { start: start + name, end: start + name + MAIN.0.len(), text: MAIN.1.to_owned() });
     }
     edits.push(Edit { start: holder as usize, end: holder as usize, text: CHANGE.to_owned() });
@@ -127,6 +136,8 @@ struct Found<'a> {
     body: &'a Node,
     /// Where the outermost declaration around it begins.
     holder: u32,
+    /// Whether it is declared elsewhere too.
+    is_declared: bool,
 }
 
 type Problem = Box<Diagnostic>;
@@ -137,17 +148,19 @@ fn problem(span: Span, message: String, label: &str) -> Diagnostic {
 
 /// The function of that name, which the main file defines.
 fn find<'a>(host: &'a Ast, main: FileId, name: &str) -> Result<Found<'a>, Problem> {
-    let mut found = Vec::new();
+    let (mut found, mut is_declared) = (Vec::new(), false);
     for declaration in &host.declarations {
         collect(declaration, "", &mut |full_name, function| {
             let means = full_name == name || full_name.ends_with(&format!("::{name}"));
-            if let Some(body) = function.child(Kind::CompoundStmt).filter(|_| means && function.span.file == main) {
-                found.push(Found { function, body, holder: declaration.span.start });
+            let body = function.child(Kind::CompoundStmt);
+            is_declared |= means && body.is_none();
+            if let Some(body) = body.filter(|_| means && function.span.file == main) {
+                found.push(Found { function, body, holder: declaration.span.start, is_declared: false });
             }
         });
     }
     match found.len() {
-        1 => Ok(found.remove(0)),
+        1 => Ok(Found { is_declared, ..found.remove(0) }),
         0 => {
             let message = format!("the file defines no host function `{name}`");
             let help = "`--of` is for functions of the main file that are no templates";
@@ -180,7 +193,7 @@ struct Editor<'a> {
     text: &'a str,
     body: &'a Node,
     /// The parameters that are added.
-    params: String,
+    params: Vec<String>,
     edits: Vec<Edit>,
     wrt: Vec<String>,
     /// Where the last output is taken.
@@ -261,6 +274,22 @@ impl<'a> Editor<'a> {
         }
     }
 
+    /// Returns null wherever the function returns something.
+    fn return_null(&mut self) {
+        let mut returns = Vec::new();
+        statements(self.body, self.body, &mut |_, node| {
+            if node.kind == Kind::ReturnStmt {
+                returns.push(Edit {
+                    start: node.span.start as usize,
+                    end: self.end_of(node),
+                    text: "return 0;".to_owned(),
+                });
+            }
+        });
+        returns.retain(|new| !self.edits.iter().any(|edit| (edit.start..edit.end).contains(&new.start)));
+        self.edits.extend(returns);
+    }
+
     /// A variable as the user names it, `v` or `v@12`.
     fn named<'n>(&self, written: &'n str) -> Result<Named<'n, 'a>, Problem> {
         let (name, line) = match written.split_once('@') {
@@ -331,8 +360,7 @@ impl<'a> Editor<'a> {
     }
 
     fn parameter(&mut self, declaration: String, name: String) {
-        let separator = if self.params.is_empty() { "" } else { ", " };
-        let _ = write!(self.params, "{separator}{declaration}");
+        self.params.push(declaration);
         self.wrt.push(name);
     }
 

@@ -165,6 +165,8 @@ impl Rules<'_> {
             (None, Type::Float(_)) => self.adjoint(value, constant(1.0, &value.ty.at_least_single()), out),
             // A status has no derivative, and is no reason to have none of the rest.
             (None, Type::Bool | Type::Int(_) | Type::Opaque(_)) => {}
+            // Nor has a pointer that leads nowhere.
+            (None, Type::Pointer(_)) if self.facts.objects.targets(value).is_empty() => {}
             (None, Type::Void | Type::Pointer(_) | Type::Array(..) | Type::Record(_)) => self.report(
                 Diagnostic::new(
                     NOT_DIFFERENTIABLE,
