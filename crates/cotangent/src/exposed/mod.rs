@@ -71,7 +71,8 @@ const KIND: usize = 3;
 /// # Errors
 /// A function or variable that is not there, or a variable that nothing fills from outside or reads back.
 pub fn expose(host: &Ast, main: FileId, variables: Variables<'_>) -> Result<Exposed, Vec<Diagnostic>> {
-    let Found { function, body, holder, is_declared } = find(host, main, variables.function).map_err(|found| vec![*found])?;
+    let Found { function, body, holder, is_declared } =
+        find(host, main, variables.function).map_err(|found| vec![*found])?;
     let text = host.sources.files.get(main).and_then(|file| file.text.as_deref()).unwrap_or_default();
     let mut editor = Editor { host, text, body, params: Vec::new(), edits: Vec::new(), wrt: Vec::new(), last: 0 };
     let params: Vec<&str> = function.children(Kind::ParmVarDecl).map(Node::name).collect();

@@ -129,7 +129,7 @@ impl<'a> Body<'_, 'a> {
                 match self.context.unread_class(self.pass, node.ty()) {
                     Some(class) => Type::Opaque(class.name),
                     None if self.names_own_type(node.ty()) => return Err(problem),
-                    None => Type::Opaque(node.ty().trim_start_matches("const ").trim_start_matches("struct ").into()),
+                    None => Type::Opaque(self.name_of_class(node).into()),
                 }
             }
             Ok(_) | Err(_) => return Err(problem),
@@ -152,8 +152,16 @@ impl<'a> Body<'_, 'a> {
         Ok(())
     }
 
+    /// What the class of a variable is called. One that shares its name with something else must be called `struct timezone`.
+    fn name_of_class(&self, node: &Node) -> String {
+        let is_called_struct = self.text(node.span).is_some_and(|text| text.starts_with("struct "));
+        let word = if is_called_struct { "struct " } else { "" };
+        format!("{word}{}", node.ty().trim_start_matches("const ").trim_start_matches("struct "))
+    }
+
     /// The initial value of a variable as an expression: `T v(x)` and `T v{x}` give `T(x)` and `T{x}`.
     fn constructed(&self, mut args: Vec<OpaqueArg>, node: &Node, class: &str) -> Vec<OpaqueArg> {
+        let class = class.trim_start_matches("struct ");
         let text = self.text(node.span).unwrap_or_default();
         let is_deduced = ["auto ", "const auto "].iter().any(|word| text.starts_with(word));
         let first = match args.first() {
