@@ -140,6 +140,22 @@ fn floats_that_scanf_reads_stay_floats() {
     assert!(text.contains("native precision only") && !text.contains("nothing was proved"), "{text}");
 }
 
+/// With `float` as `double`, four bytes are half of a number.
+#[test]
+fn floats_whose_bytes_the_program_counts_stay_floats() {
+    let program = "__global__ void total(const float* x, float* sum) { atomicAdd(sum, x[threadIdx.x] * x[threadIdx.x]); }\n\
+        void sums(const float* x, float* sum) {\n  float* partial;\n  cudaMalloc(&partial, sizeof(float));\n  \
+        for (int k = 0; k < 2; ++k) {\n    cudaMemset(partial, 0, 4);\n    total<<<1, 8>>>(x, partial);\n  }\n  \
+        cudaMemcpy(sum, partial, sizeof(float), cudaMemcpyDeviceToDevice);\n  cudaFree(partial);\n}\n";
+    let words = ["--fn", "sums", "--wrt", "x,sum", "--args", "in<float>(8), out<float>(1)"];
+    let (text, code) = said(program, &words);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("native precision only") && !text.contains("nothing was proved"), "{text}");
+    let (text, code) = said(&program.replace("0, 4", "0, sizeof(float)"), &words);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains("native precision only"), "{text}");
+}
+
 /// The headers of the derivative come after the program's text.
 #[test]
 fn macros_of_the_program_do_not_reach_the_headers_of_its_derivative() {

@@ -3,7 +3,8 @@
 //! Macros do it, for the user's text and for ours alike; the classes of half precision are written for it
 //! (`COTANGENT_WIDE_HALF` in `include/cpu/cotangent/half.hpp`). What cannot be widened: functions that look at the bits of
 //! a float, overloads for both `float` and `double` (the compiler then rejects the text, and the check goes
-//! on in native precision), numbers that `scanf` reads, and floats that are copied as integers.
+//! on in native precision), numbers that `scanf` reads, and floats that are copied as integers, and bytes of
+//! floats that the program counts itself.
 
 use std::ops::ControlFlow;
 
@@ -17,6 +18,7 @@ pub(super) fn knows_sizes(module: &Module) -> Option<&'static str> {
     for function in module.functions.iter() {
         let _ = walk::visit_block(&function.body, &mut |node| {
             match node {
+                Node::Stmt(stmt) if counts_bytes(stmt) => found = Some("the program counts the bytes of floats itself"),
                 Node::Stmt(stmt) if reads_by_format(stmt) => found = Some("the program reads floats with `scanf`"),
                 Node::Expr(expr) if is_seen_as_integers(module, expr) => {
                     found = Some("the program copies floats as integers");
@@ -31,6 +33,16 @@ pub(super) fn knows_sizes(module: &Module) -> Option<&'static str> {
 
 fn is_narrow(ty: &Type) -> bool {
     matches!(ty, Type::Float(kind) if *kind != FloatKind::Double)
+}
+
+/// `cudaMemset(x, 0, 4)` where `x` points to floats: four bytes are half of one then.
+fn counts_bytes(stmt: &Stmt) -> bool {
+    let StmtKind::Runtime { args, into, .. } = &stmt.kind else { return false };
+    let points_to_floats = |ty: &Type| ty.pointee().is_some_and(|to| is_narrow(to.innermost_element()));
+    let mut sizes = args.iter().filter(|arg| arg.ty == Type::SIZE);
+    let is_number = matches!((sizes.next(), sizes.next()), (Some(size), None) if size.as_int().is_some_and(|it| it != 0));
+    let is_of_floats = args.iter().any(|arg| points_to_floats(&arg.uncast_pointer().ty));
+    is_number && (is_of_floats || into.as_ref().is_some_and(|into| points_to_floats(&into.ty)))
 }
 
 /// The format says how many bytes are written.
