@@ -43,6 +43,21 @@ fn bodies_and_kernels_of_other_files_are_found() {
     assert!(text.contains("C0105"), "{text}");
 }
 
+/// Nothing else says what its value is: a variable of the derivative's own would be zero.
+#[test]
+fn a_variable_of_another_file_has_its_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = "extern double rate;\nvoid f(const double* x, double* y) { y[0] = rate * x[0]; }\n";
+    std::fs::write(folder.path().join("first.cu"), first).unwrap();
+    std::fs::write(folder.path().join("second.cu"), "double rate = 0.3;\n").unwrap();
+    let words = ["check", "first.cu", "second.cu", "--fn", "f", "--args", "in<double>(1), out<double>(1)"];
+    let (text, code) = said_in(folder.path(), COMMAND, &words);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains("nothing was proved"), "{text}");
+    let (text, _) = said_in(folder.path(), COMMAND, &["grad", "first.cu", "--fn", "f"]);
+    assert!(text.contains("extern double rate;"), "without it the program's is meant: {text}");
+}
+
 #[test]
 fn a_macro_of_another_file_is_noticed() {
     let (text, code) = said("#ifndef SCALE\n#define SCALE 3.0\n#endif", &CHECK);

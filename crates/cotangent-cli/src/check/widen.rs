@@ -40,7 +40,8 @@ fn counts_bytes(stmt: &Stmt) -> bool {
     let StmtKind::Runtime { args, into, .. } = &stmt.kind else { return false };
     let points_to_floats = |ty: &Type| ty.pointee().is_some_and(|to| is_narrow(to.innermost_element()));
     let mut sizes = args.iter().filter(|arg| arg.ty == Type::SIZE);
-    let is_number = matches!((sizes.next(), sizes.next()), (Some(size), None) if size.as_int().is_some_and(|it| it != 0));
+    let is_number =
+        matches!((sizes.next(), sizes.next()), (Some(size), None) if size.as_int().is_some_and(|it| it != 0));
     let is_of_floats = args.iter().any(|arg| points_to_floats(&arg.uncast_pointer().ty));
     is_number && (is_of_floats || into.as_ref().is_some_and(|into| points_to_floats(&into.ty)))
 }

@@ -26,5 +26,6 @@ pub(super) fn definition(program: &Program<'_>, lines: &mut Lines, global: &Glob
         Some(Expr { kind: ExprKind::Construct(parts), ty, .. }) => constant_initializer(&scope, ty, parts),
         Some(value) => format!(" = {ASSIGN_BREAK}{}", converted(&scope, value).text),
     };
-    lines.line(&format!("{storage}{declared}{value};"));
+    let external = if global.is_extern { "extern " } else { "" };
+    lines.line(&format!("{external}{storage}{declared}{value};"));
 }

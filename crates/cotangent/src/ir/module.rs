@@ -124,6 +124,8 @@ pub struct Global {
     pub ty: Type,
     /// Where it lives.
     pub storage: GlobalStorage,
+    /// Whether a file that is not read defines it; it has no initial value then.
+    pub is_extern: bool,
     /// The alignment that its declaration asks for, in bytes.
     pub align: Option<u32>,
     /// Its initial value.

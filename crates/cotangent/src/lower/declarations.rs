@@ -22,6 +22,8 @@ pub(super) struct Declarations<'a> {
     by_id: HashMap<NodeId, Declared<'a>>,
     /// Definitions of functions, by linker name.
     definitions: HashMap<&'a str, NodeId>,
+    /// Definitions of variables outside functions, by linker name.
+    variables: HashMap<&'a str, NodeId>,
     /// Records that are complete, by the spelling that types use.
     records: HashMap<String, Vec<NodeId>>,
     /// Instantiations of class templates, by the spelling without arguments.
@@ -90,6 +92,7 @@ impl<'a> Declarations<'a> {
         let mut index = Declarations {
             by_id: HashMap::new(),
             definitions: HashMap::new(),
+            variables: HashMap::new(),
             records: HashMap::new(),
             specializations: HashMap::new(),
             aliases: HashMap::new(),
@@ -146,6 +149,11 @@ impl<'a> Declarations<'a> {
     /// The function with a body of that linker name.
     pub(super) fn by_linker_name(&self, name: &str) -> Option<NodeId> {
         self.definitions.get(name).copied()
+    }
+
+    /// The definition of a variable that is declared `extern`, if a file that is read has it.
+    pub(super) fn defined_variable(&self, name: &str) -> Option<NodeId> {
+        self.variables.get(name).copied()
     }
 
     /// The records that types spell like this: usually one; lambdas of several instantiations share a spelling.
@@ -321,6 +329,12 @@ impl<'a> Declarations<'a> {
             }
             Kind::VarDecl | Kind::VarTemplateSpecializationDecl | Kind::ParmVarDecl => {
                 self.insert(node, scope, record);
+                if self.function_depth == 0
+                    && !is_only_declared(node)
+                    && let Some(name) = node.data.mangled_name.as_deref()
+                {
+                    self.variables.entry(name).or_insert(node.id);
+                }
                 self.visit_all(&node.inner, scope, None, in_pattern);
             }
             _ => self.visit_all(&node.inner, scope, record, in_pattern),
@@ -531,4 +545,9 @@ fn type_declaration(node: &Node) -> Option<NodeId> {
         (Kind::ElaboratedType, _) => node.inner.iter().find_map(type_declaration),
         _ => None,
     }
+}
+
+/// Whether a variable is declared and not defined: `extern int n;`.
+pub(super) fn is_only_declared(variable: &Node) -> bool {
+    variable.data.storage_class.as_deref() == Some("extern") && variable.data.init.is_none()
 }

@@ -3,6 +3,7 @@
 use super::body::{Binding, Body};
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
+use super::declarations::is_only_declared;
 use super::evaluate::evaluated;
 use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node, NodeId};
@@ -238,6 +239,14 @@ impl<'a> Body<'_, 'a> {
             return broken(node.span, "a variable that it does not declare");
         };
         let variable = declared.node;
+        let is_extern = is_only_declared(variable);
+        let linker_name = variable.data.mangled_name.as_deref().filter(|_| is_extern);
+        let definition = linker_name.and_then(|name| self.context.declarations(self.pass).defined_variable(name));
+        if let Some(definition) = definition {
+            let global = self.global(definition, node)?;
+            self.context.globals.insert((self.pass, id), global);
+            return Ok(global);
+        }
         let scope = self.context.declarations(self.pass).scope(declared).clone();
         let members = scope.spelling.strip_prefix(&*scope.namespaces).unwrap_or(&scope.spelling);
         let wanted =
@@ -277,7 +286,8 @@ impl<'a> Body<'_, 'a> {
             Some(global) => global,
             None => {
                 let (name, align) = (self.context.claim(&wanted), alignment(variable));
-                self.context.module.globals.push(Global { name, ty, storage, align, init, span: variable.span })
+                let global = Global { name, ty, storage, is_extern, align, init, span: variable.span };
+                self.context.module.globals.push(global)
             }
         };
         self.context.globals.insert((self.pass, id), global);

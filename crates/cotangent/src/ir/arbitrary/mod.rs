@@ -169,10 +169,11 @@ fn global(choices: &mut Choices<'_>, module: &Module, index: usize) -> Global {
     ];
     let storage = choices.pick(&storages);
     let has_init = storage == GlobalStorage::Constexpr || choices.chance();
+    let is_extern = !has_init && choices.chance();
     let init = has_init.then(|| Body::outside(choices, module).initial_value(&ty, 3));
     let name = format!("{}{index}", choices.pick(&["global", "geo::global"]));
     let align = choices.chance().then_some(16);
-    Global { name: name.into(), ty, storage, align, init, span: Span::NONE }
+    Global { name: name.into(), ty, storage, is_extern, align, init, span: Span::NONE }
 }
 
 fn function(choices: &mut Choices<'_>, module: &Module, index: usize) -> Function {

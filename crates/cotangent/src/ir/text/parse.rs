@@ -103,6 +103,7 @@ impl<'t> Parser<'t> {
                 self.rule()?;
                 continue;
             }
+            let is_extern = self.accept_word("extern")?;
             let keyword = self.token;
             let space = words::value(SPACES, keyword.text);
             let storage = words::value(GLOBAL_STORAGES, keyword.text);
@@ -112,14 +113,14 @@ impl<'t> Parser<'t> {
             self.advance()?;
             let name = self.name("a name")?;
             match (space, storage) {
-                (Some(space), _) if self.is_symbol("(") => self.function(name, space)?,
+                (Some(space), _) if self.is_symbol("(") && !is_extern => self.function(name, space)?,
                 (_, Some(storage)) => {
                     self.symbol(":")?;
                     let ty = self.ty()?;
                     let align = self.alignment()?;
                     let init = if self.accept("=")? { Some(self.expr()?) } else { None };
                     self.symbol(";")?;
-                    let global = Global { name: name.clone(), ty, storage, align, init, span: Span::NONE };
+                    let global = Global { name: name.clone(), ty, storage, is_extern, align, init, span: Span::NONE };
                     let id = self.module.globals.push(global);
                     self.globals.entry(name).or_insert(id);
                 }

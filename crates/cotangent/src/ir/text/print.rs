@@ -79,6 +79,7 @@ impl<'m> Printer<'m> {
     }
 
     fn global(&mut self, global: &Global) {
+        self.push(if global.is_extern { "extern " } else { "" });
         self.push(word(GLOBAL_STORAGES, global.storage));
         self.push(" ");
         self.name(&global.name);

@@ -215,6 +215,7 @@ impl<'m> Checker<'m> {
         self.object_type(&global.ty);
         let is_constexpr = global.storage == GlobalStorage::Constexpr;
         self.require(!is_constexpr || global.init.is_some(), "`constexpr` without a value");
+        self.require(!global.is_extern || global.init.is_none(), "`extern` with a value");
         if let Some(init) = &global.init {
             if is_deep(Part::Expr(init), 1) {
                 return self.report(format!("nested more than {MAX_DEPTH} deep"));
