@@ -11,12 +11,17 @@ use crate::diagnostic;
 use crate::ir::{BinaryOp, Expr, ExprKind, Place, StmtKind, Type};
 
 impl<'a> Body<'_, 'a> {
-    /// `new T`, `new T(value)`, `new T[count]`, `new T[count]()`, `new T[count]{values}`.
+    /// `new T`, `new T(value)`, `new T[count]`, `new T[count]()`, `new T[count]{values}`, `new T[count][4]`.
     pub(super) fn prepare_new(&mut self, node: &'a Node) -> Lowered<PreparedCall> {
         self.refuse_on_device(node)?;
         let result = self.context.node_type(self.pass, node)?;
         let element = result.pointee().cloned().unwrap_or(Type::Void);
-        if node.data.is_placement || !matches!(element, Type::Int(_) | Type::Float(_)) {
+        // Where there is no memory the derivative throws, and does not get as far as to look for null.
+        let (is_nothrow, parts) = match node.inner.split_last() {
+            Some((last, parts)) if node.data.is_placement && is_nothrow(last) => (true, parts),
+            Some(_) | None => (false, node.inner.as_slice()),
+        };
+        if node.data.is_placement && !is_nothrow || !is_of_numbers(&element) {
             return problem_with_help(
                 diagnostic::UNSUPPORTED_EXPRESSION,
                 node.span,
@@ -25,13 +30,23 @@ impl<'a> Body<'_, 'a> {
                 "make arrays of numbers, one for each field",
             );
         }
-        let (count, init) = match (node.data.is_array, node.inner.as_slice()) {
+        let (count, init) = match (node.data.is_array, parts) {
             (true, [count, rest @ ..]) => (Some(self.value(count)?), rest.first()),
             (false, rest) => (None, rest.first()),
             (true, []) => return broken(node.span, "a `new` of an array without a size"),
         };
         let before = self.block.len();
         let values = match init {
+            // The rows of `new T[count][4]{…}` would have to be stored one by one.
+            Some(init) if matches!(element, Type::Array(..)) && init.kind != Kind::ImplicitValueInitExpr => {
+                return problem_with_help(
+                    diagnostic::UNSUPPORTED_EXPRESSION,
+                    node.span,
+                    "a `new` of arrays with values is not supported",
+                    "made here",
+                    "store the values in a loop",
+                );
+            }
             Some(init) => self.first_values(init, &element)?,
             None => Vec::new(),
         };
@@ -87,7 +102,7 @@ impl<'a> Body<'_, 'a> {
         self.refuse_on_device(node)?;
         let Some(pointer) = node.inner.first() else { return broken(node.span, "a `delete` of nothing") };
         let pointer = self.value(pointer)?;
-        if !matches!(pointer.ty.pointee(), Some(Type::Int(_) | Type::Float(_))) {
+        if !pointer.ty.pointee().is_some_and(is_of_numbers) {
             return problem_with_help(
                 diagnostic::UNSUPPORTED_EXPRESSION,
                 node.span,
@@ -113,4 +128,15 @@ impl<'a> Body<'_, 'a> {
             "allocate before the launch and pass the pointer",
         )
     }
+}
+
+/// Numbers, or rows of them: nothing that has to be constructed.
+fn is_of_numbers(ty: &Type) -> bool {
+    matches!(ty.innermost_element(), Type::Int(_) | Type::Float(_))
+}
+
+/// Whether an argument of `new` is `std::nothrow`.
+fn is_nothrow(arg: &Node) -> bool {
+    let named = arg.data.referenced_decl.as_ref().and_then(|named| named.name.as_deref());
+    arg.kind == Kind::DeclRefExpr && named == Some("nothrow")
 }

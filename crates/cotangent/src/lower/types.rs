@@ -88,7 +88,15 @@ impl<'a> Context<'a> {
 
     /// The type of a node, `const` and `volatile` of the outermost level left out.
     pub(super) fn node_type(&mut self, pass: Pass, node: &Node) -> Lowered<Type> {
-        self.type_of(pass, node.ty(), node.span)
+        let ty = self.type_of(pass, node.ty(), node.span)?;
+        // No call returns an array. Where `T` is `float[3]`, Clang spells `T*` as `float *[3]`.
+        match ty {
+            Type::Array(element, count) if node.kind == Kind::CallExpr && element.is_pointer() => {
+                let pointee = element.pointee().cloned().unwrap_or(Type::Void);
+                Ok(Type::pointer(Type::Array(Box::new(pointee), count)))
+            }
+            ty => Ok(ty),
+        }
     }
 
     /// The type that a parsed spelling means.
