@@ -14,6 +14,9 @@ use super::random::Random;
 /// How often a point is drawn whose neighbours behave differently, before numbers without a derivative are left out.
 const REDRAWS: usize = 8;
 
+/// How far numbers are moved that are all zero, where others are moved in proportion to what they are.
+const LITTLE: f64 = 1e-2;
+
 /// The thread orders that are tried besides the natural one.
 const ORDERS: [u64; 2] = [1, 77];
 
@@ -241,7 +244,13 @@ fn draw(
         let point: Vec<f64> = base.iter().map(|value| if keep { *value } else { vary(random, *value) }).collect();
         // Small numbers may be small by nature: what is moved by more than itself often meets a branch.
         let is_in_proportion = attempt % 2 == 1;
-        let reach = |value: f64| if is_in_proportion { value.abs().min(1.0) } else { 1.0 };
+        // Changes of a program's own input are all zero: in proportion to them nothing would be moved, and nothing proved.
+        let is_zero = point.iter().all(|value| *value == 0.0);
+        let reach = |value: f64| match is_in_proportion {
+            true if is_zero => LITTLE,
+            true => value.abs().min(1.0),
+            false => 1.0,
+        };
         let direction: Vec<f64> = point.iter().map(|value| reach(*value) * random.single(-1.0, 1.0)).collect();
         let seeds = problem.entries.iter().map(|entry| if entry.is_freed { 0.0 } else { random.single(-1.0, 1.0) });
         let adjoints: Vec<f64> = seeds.collect();
