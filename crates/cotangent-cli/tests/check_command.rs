@@ -140,6 +140,34 @@ fn floats_that_scanf_reads_stay_floats() {
     assert!(text.contains("native precision only") && !text.contains("nothing was proved"), "{text}");
 }
 
+/// What is named of a program is a change of its own input, which is zero. Near a kink it is moved by less than 1, and not by nothing.
+#[test]
+fn changes_of_a_programs_input_are_moved_near_a_kink_too() {
+    let program = "__global__ void distance(const double* x, double* y) { y[threadIdx.x] = fabs(x[threadIdx.x] - 0.25); }\n\
+        int main() {\n  double x[2] = {0.25005, 0.24995};\n  double *d_x, *d_y;\n  cudaMalloc(&d_x, sizeof(x));\n  \
+        cudaMalloc(&d_y, sizeof(x));\n  cudaMemcpy(d_x, x, sizeof(x), cudaMemcpyHostToDevice);\n  distance<<<1, 2>>>(d_x, d_y);\n  \
+        cudaMemcpy(x, d_y, sizeof(x), cudaMemcpyDeviceToHost);\n  cudaFree(d_x);\n  cudaFree(d_y);\n}\n";
+    let words = ["--fn", "main", "--wrt", "d_x", "--of", "d_y", "--args", "out<double>(2), out<double>(2)"];
+    let (text, code) = said(program, &words);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("drawn anew") && !text.contains("nothing was proved"), "{text}");
+}
+
+/// No two runs take the same time.
+#[test]
+fn a_time_that_is_returned_is_not_compared() {
+    let program = "#include <chrono>\n__global__ void square(const double* x, double* y) { y[threadIdx.x] = x[threadIdx.x] * x[threadIdx.x]; }\n\
+        double timed(const double* x, double* y) {\n  auto start = std::chrono::steady_clock::now();\n  square<<<1, 8>>>(x, y);\n  \
+        double taken = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();\n  \
+        return (taken /= 1.0e6);\n}\n";
+    let words = ["--fn", "timed", "--args", "in<double>(8), out<double>(8)"];
+    let (text, code) = said(program, &words);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("it is not compared") && !text.contains("nothing was proved"), "{text}");
+    let (text, _) = said(&program.replace("return (taken /= 1.0e6)", "return 0.0 * taken + x[0]"), &words);
+    assert!(!text.contains("it is not compared"), "{text}");
+}
+
 /// With `float` as `double`, four bytes are half of a number.
 #[test]
 fn floats_whose_bytes_the_program_counts_stay_floats() {
@@ -151,6 +179,8 @@ fn floats_whose_bytes_the_program_counts_stay_floats() {
     let (text, code) = said(program, &words);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("native precision only") && !text.contains("nothing was proved"), "{text}");
+    let (text, _) = said(&program.replace("0, 4", "0, 1 * sizeof(int)"), &words);
+    assert!(text.contains("native precision only"), "{text}");
     let (text, code) = said(&program.replace("0, 4", "0, sizeof(float)"), &words);
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains("native precision only"), "{text}");

@@ -9,6 +9,7 @@ mod against;
 mod by_nvcc;
 pub(crate) mod compare;
 pub(crate) mod each_batch;
+mod from_outside;
 mod half;
 mod layout;
 mod memory;
@@ -157,6 +158,9 @@ fn outcome_of(
     if function.result.is_pointer() && !has_outputs {
         let message = "a function that returns a pointer is checked through a function that calls it";
         return Ok(usage(terminal, message).into());
+    }
+    if matches!(function.result, Type::Float(_)) && from_outside::is_from_outside(function) {
+        terminal.note("what the function returns comes from outside, such as the time: it is not compared");
     }
     // A device function is called by one thread.
     let launches = if function.space == Space::Kernel { launches } else { vec![ONE_THREAD] };

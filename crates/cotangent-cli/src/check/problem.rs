@@ -7,6 +7,7 @@ use cotangent::analysis::freed_params;
 use cotangent::ir::{FloatKind, Function, LocalId, Module, Space, Type};
 use cotangent::transform::{Lifted, Request};
 
+use super::from_outside::is_from_outside;
 use super::layout::{Precision, Scalar, layout};
 use super::memory::{Buffer, Memory, Value};
 use super::program::{Evaluation, Variant};
@@ -124,7 +125,8 @@ impl<'a> Problem<'a> {
         let name = |param: LocalId| lifted.name_of(request.function, param);
         let entries = entries(module, function, &base, &named, &name);
         let leaves = layout(module, &function.result, Precision::Native).leaves.into_iter().enumerate();
-        let floats = leaves.filter(|(_, leaf)| matches!(leaf.scalar, Scalar::Float(_)));
+        let is_compared = !is_from_outside(function);
+        let floats = leaves.filter(|(_, leaf)| is_compared && matches!(leaf.scalar, Scalar::Float(_)));
         let results: Vec<(usize, String)> =
             floats.map(|(index, leaf)| (index, format!("result{}", leaf.path))).collect();
         let tangents = forward.functions.iter().last().map_or(0, |pushforward| pushforward.params.len());

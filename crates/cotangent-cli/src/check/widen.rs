@@ -35,15 +35,29 @@ fn is_narrow(ty: &Type) -> bool {
     matches!(ty, Type::Float(kind) if *kind != FloatKind::Double)
 }
 
-/// `cudaMemset(x, 0, 4)` where `x` points to floats: four bytes are half of one then.
+/// `cudaMemset(x, 0, 4)` where `x` points to floats: four bytes are half of one then. So are those of an `int`.
 fn counts_bytes(stmt: &Stmt) -> bool {
     let StmtKind::Runtime { args, into, .. } = &stmt.kind else { return false };
     let points_to_floats = |ty: &Type| ty.pointee().is_some_and(|to| is_narrow(to.innermost_element()));
     let mut sizes = args.iter().filter(|arg| arg.ty == Type::SIZE);
-    let is_number =
-        matches!((sizes.next(), sizes.next()), (Some(size), None) if size.as_int().is_some_and(|it| it != 0));
-    let is_of_floats = args.iter().any(|arg| points_to_floats(&arg.uncast_pointer().ty));
-    is_number && (is_of_floats || into.as_ref().is_some_and(|into| points_to_floats(&into.ty)))
+    let (Some(size), None) = (sizes.next(), sizes.next()) else { return false };
+    let is_of_floats = args.iter().any(|arg| points_to_floats(&arg.uncast_pointer().ty))
+        || into.as_ref().is_some_and(|into| points_to_floats(&into.ty));
+    is_of_floats && (size.as_int().is_some_and(|bytes| bytes != 0) || is_in_integers(size))
+}
+
+/// Whether a size is a number of integers, and of nothing else.
+fn is_in_integers(size: &Expr) -> bool {
+    let (mut integers, mut others) = (0, 0);
+    let _ = walk::visit_expr(size, &mut |node| {
+        match node {
+            Node::Expr(Expr { kind: ExprKind::SizeOf(Type::Int(_)), .. }) => integers += 1,
+            Node::Expr(Expr { kind: ExprKind::SizeOf(_), .. }) => others += 1,
+            Node::Stmt(_) | Node::Expr(_) | Node::Place(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    integers > 0 && others == 0
 }
 
 /// The format says how many bytes are written.
