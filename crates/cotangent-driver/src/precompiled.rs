@@ -24,6 +24,9 @@ const WORTH_KEEPING: Duration = Duration::from_secs(1);
 const STAND_INS: &[(&str, &str)] =
     &[("ATen/core/TensorAccessor.h", "cotangent/accessors.h"), ("ATen/cuda/DeviceUtils.cuh", "cotangent/shuffles.h")];
 
+/// The standard library's header of `std::plus` and its like, which is dumped with those that we ship.
+const FUNCTORS: &str = "bits/stl_function.h";
+
 /// The dump of a pass, sieved.
 pub(crate) struct Dump {
     pub(crate) bytes: Vec<u8>,
@@ -112,7 +115,8 @@ fn with_precompiled(
     let stand_ins = STAND_INS.iter().filter(|(library, _)| is_read(library)).map(|(_, ours)| *ours).collect();
     let with_head = ParseRequest { precompiled: Some(&head.path), stand_ins, ..request.clone() };
     let (program, mut read) = sieved(tools, &with_head)?;
-    let shipped = shipped_headers(&Headers::materialise(&tools.environment)?, &head.read);
+    let functors = if is_read(FUNCTORS) { functors() } else { String::new() };
+    let shipped = shipped_headers(&Headers::materialise(&tools.environment)?, &head.read) + &functors;
     let request = ParseRequest { instead: Some(&shipped), appended: "", whole_library: false, ..request };
     let (headers, _) = sieved(tools, &request)?;
     // The precompiled headers stand for the files that they were made of.
@@ -179,6 +183,14 @@ fn shipped_headers(headers: &Headers, read: &ReadFiles) -> String {
     let is_ours = |path: &&PathBuf| folders.iter().any(|folder| path.parent() == Some(folder));
     let names = read.files.iter().filter(is_ours).filter_map(|path| path.file_name()?.to_str());
     names.map(|name| format!("#include <{name}>\n")).collect()
+}
+
+/// The functors that libraries for device code hand around: only what is instantiated is dumped.
+fn functors() -> String {
+    let names = ["plus", "minus", "multiplies", "divides", "negate"];
+    let numbers = ["float", "double", "int"];
+    let asked = names.iter().flat_map(|name| numbers.map(|number| format!("template struct {name}<{number}>;\n")));
+    format!("#include <{FUNCTORS}>\nnamespace std {{\n{}}}\n", asked.collect::<String>())
 }
 
 /// What Clang has read, from its list.

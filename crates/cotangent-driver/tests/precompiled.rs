@@ -92,8 +92,9 @@ const FIXTURES: &[&str] = &[
     "host/host_memory.cu",
 ];
 
-const LIBRARY: &str = "#pragma once\n#include <cuda_fp16.h>\nnamespace lib {\n\
+const LIBRARY: &str = "#pragma once\n#include <cuda_fp16.h>\n#include <functional>\nnamespace lib {\n\
     __device__ inline float max(float a, float b) { return a; }\n\
+    struct Twice { __device__ float operator()(const float& a) const { return 2 * a; } };\n\
     struct Pair { float a, b; };\n}\n";
 
 /// A kernel that computes `call` with `x`, in a program that includes a library which is always precompiled.
@@ -112,6 +113,16 @@ fn a_function_of_a_library_is_not_taken_for_one_of_its_name() {
         ("#define BIGGER(a, b) lib::max(a, b)", "BIGGER(x[0], x[1])"),
         ("using lib::max;", "max(x[0], x[1])"),
         ("#define CLOSE\nnamespace lib {", "max(x[0], x[1])"),
+        (
+            "namespace lib { struct S { __device__ static float f(float* x); };\n\
+          __device__ float S::f(float* x) { return max(x[0], x[1]); } }",
+            "lib::S::f(x) ",
+        ),
+        (
+            "namespace lib { struct S { __device__ static float f(float* x); }; }\n\
+          __device__ float lib::S::f(float* x) { return max(x[0], x[1]); }",
+            "lib::S::f(x)",
+        ),
     ] {
         let message = using_library(before, call).message("k");
         assert!(message.contains("C0105") && message.contains("max"), "{before} {call}: {message}");
@@ -126,10 +137,19 @@ fn cudas_functions_are_found_beside_a_library() {
         ("", "sqrtf(x[0])"),
         ("using namespace lib;", "fmaxf(x[0], x[1])"),
         ("#define CLOSE\nnamespace lib {", "::fmaxf(x[0], x[1]) + __fdividef(x[0], x[1])"),
+        ("namespace lib { struct Tensor; }", "max(x[0], x[1])"),
         ("", "__half2float(__float2half(x[0]))"),
     ] {
         using_library(before, call).text("k");
     }
+}
+
+#[test]
+fn functors_of_the_standard_library_are_read_beside_a_library() {
+    let text = using_library("", "std::multiplies<float>()(x[0], std::negate<float>()(x[1]))").text("k");
+    assert!(text.contains("__x * __y") && text.contains("-__x"), "{text}");
+    let message = using_library("", "lib::Twice()(x[0])").message("k");
+    assert!(message.contains("C0105") && message.contains("operator()"), "{message}");
 }
 
 #[test]

@@ -20,6 +20,9 @@ const END: &[u8] = b"\n]\n}\n";
 /// Where the headers of ours lie that stand for a library's and are read with the program.
 const SHIPPED: &str = "/common/cotangent/";
 
+/// The name of the function that is called when an object is.
+const CALL: &str = "operator()";
+
 /// An id with the highest bit set. No address of a process has as many digits.
 const HIGHEST: &str = "0x8000000000000000";
 
@@ -79,7 +82,7 @@ pub fn resolve(ast: &mut Ast) {
         file.is_some_and(|file| file.name.contains(SHIPPED))
     };
     program.iter().filter(is_ours).for_each(|node| names.own(node));
-    program.iter().filter(|node| !is_ours(node)).for_each(|node| names.visit(node));
+    program.iter().filter(|node| !is_ours(node)).for_each(|node| names.visit(node, false));
     let resolver = Resolver { index, names, sources: &ast.sources };
     program.iter_mut().for_each(|node| resolver.node(node));
 }
@@ -93,6 +96,17 @@ struct Candidate {
     entity: String,
     /// Whether it is the one with a body or fields.
     is_definition: bool,
+}
+
+impl Candidate {
+    fn new(node: &Node, scope: &str) -> Candidate {
+        Candidate {
+            id: node.id,
+            scope: scope.to_owned(),
+            entity: node.data.mangled_name.as_deref().map_or_else(|| format!("{scope}{}", node.name()), str::to_owned),
+            is_definition: node.has(Kind::CompoundStmt) || node.data.complete_definition,
+        }
+    }
 }
 
 /// The headers' declarations, by what a reference tells.
@@ -125,17 +139,24 @@ impl Index {
             | Kind::VarDecl
             | Kind::EnumConstantDecl => self.add(node, scope),
             Kind::LinkageSpecDecl => node.inner.iter().for_each(|child| self.visit(child, scope)),
+            Kind::ClassTemplateSpecializationDecl => self.functor(node, scope),
             _ => {}
         }
     }
 
+    /// What an instantiated class does when an object of it is called. Only the type of the object tells which is meant, so it is
+    /// a member and has no name by which a reference finds it.
+    fn functor(&mut self, class: &Node, scope: &str) {
+        let arguments: Vec<&str> = class.children(Kind::TemplateArgument).map(Node::ty).collect();
+        let record = format!("{scope}{}<{}>", class.name(), arguments.join(", "));
+        for method in class.children(Kind::CXXMethodDecl).filter(|method| method.name() == CALL) {
+            let key = (record.clone(), CALL.to_owned());
+            self.members.entry(key).or_default().push(Candidate::new(method, &record));
+        }
+    }
+
     fn add(&mut self, node: &Node, scope: &str) {
-        let candidate = || Candidate {
-            id: node.id,
-            scope: scope.to_owned(),
-            entity: node.data.mangled_name.as_deref().map_or_else(|| format!("{scope}{}", node.name()), str::to_owned),
-            is_definition: node.has(Kind::CompoundStmt) || node.data.complete_definition,
-        };
+        let candidate = || Candidate::new(node, scope);
         let key = (node.kind, node.name().to_owned(), node.ty().to_owned());
         self.by_name.entry(key).or_default().push(candidate());
         let record = scope.strip_suffix("::").unwrap_or(scope);
@@ -153,8 +174,8 @@ struct Names {
     /// Whether the namespace of a library is used as a whole. Its names stand beside those outside of namespaces, and Clang
     /// refuses a call that may mean either.
     is_used: bool,
-    /// Whether it is added to. In there, its names hide those outside.
-    is_open: bool,
+    /// What stands in a namespace of a library that the program adds to. In there, the library's names hide those outside.
+    inside: HashSet<NodeId>,
     /// Names that are taken from a namespace one by one.
     taken: HashSet<String>,
 }
@@ -166,8 +187,17 @@ impl Names {
         node.inner.iter().chain(&node.data.array_filler).for_each(|child| self.own(child));
     }
 
-    fn visit(&mut self, node: &Node) {
+    fn visit(&mut self, node: &Node, is_inside: bool) {
         self.own.insert(node.id);
+        let is_added_to = |id: &NodeId| !self.own.contains(id) || self.inside.contains(id);
+        let original = node.data.original_namespace.as_ref().filter(|_| node.kind == Kind::NamespaceDecl);
+        // A member that is defined outside of its class looks its names up where the class stands.
+        let is_inside = is_inside
+            || original.is_some_and(|first| is_added_to(&first.id))
+            || node.data.parent_decl_context_id.as_ref().is_some_and(is_added_to);
+        if is_inside {
+            self.inside.insert(node.id);
+        }
         let name_of = |reference: &Option<Box<Reference>>| {
             reference.as_ref().and_then(|reference| reference.name.as_deref().map(str::to_owned))
         };
@@ -180,16 +210,12 @@ impl Names {
                 let is_known = name_of(&node.data.nominated_namespace).is_some_and(|name| is_read(&name));
                 self.is_used |= !is_own && !is_known && !node.data.is_implicit;
             }
-            Kind::NamespaceDecl => {
-                let original = node.data.original_namespace.as_ref();
-                self.is_open |= original.is_some_and(|first| !self.own.contains(&first.id));
-            }
             Kind::UsingDecl if !is_read(node.name()) => {
                 self.taken.extend(node.name().rsplit("::").next().map(str::to_owned));
             }
             _ => {}
         }
-        node.inner.iter().chain(&node.data.array_filler).for_each(|child| self.visit(child));
+        node.inner.iter().chain(&node.data.array_filler).for_each(|child| self.visit(child, is_inside));
     }
 }
 
@@ -252,13 +278,16 @@ struct Resolver<'s> {
 impl Resolver<'_> {
     fn node(&self, node: &mut Node) {
         let place = node.spelling.as_deref().copied().unwrap_or(node.span);
-        let kind = node.kind;
+        let (kind, is_inside) = (node.kind, self.names.inside.contains(&node.id));
         if let Some(member) = node.data.referenced_member_decl.filter(|id| self.is_unknown(*id)) {
             node.data.referenced_member_decl = self.member(node).or(Some(member));
         }
+        if node.kind == Kind::CXXOperatorCallExpr {
+            self.called_object(node);
+        }
         for reference in [&mut node.data.referenced_decl, &mut node.data.decl, &mut node.data.aliased_namespace] {
             if let Some(reference) = reference.as_deref_mut().filter(|reference| self.is_unknown(reference.id)) {
-                self.reference(reference, place, kind);
+                self.reference(reference, place, kind, is_inside);
             }
         }
         node.inner.iter_mut().chain(&mut node.data.array_filler).for_each(|child| self.node(child));
@@ -268,11 +297,11 @@ impl Resolver<'_> {
         id != NodeId::default() && !self.names.own.contains(&id)
     }
 
-    fn reference(&self, reference: &mut Reference, place: Span, kind: Kind) {
+    fn reference(&self, reference: &mut Reference, place: Span, kind: Kind, is_inside: bool) {
         let Some(name) = reference.name.as_deref().map(str::to_owned) else { return };
         let is_function = reference.kind == Kind::FunctionDecl && !name.starts_with("operator");
         let written = is_function && kind == Kind::DeclRefExpr;
-        let qualifier = if written { self.qualifier(place, &name) } else { Some(String::new()) };
+        let qualifier = if written { self.qualifier(place, &name, is_inside) } else { Some(String::new()) };
         let ty = reference.ty.as_ref().map_or("", |ty| &ty.0).to_owned();
         let candidates =
             self.index.by_name.get(&(reference.kind, name.clone(), ty.clone())).map_or(&[][..], Vec::as_slice);
@@ -294,14 +323,14 @@ impl Resolver<'_> {
     }
 
     /// What stands before a name where it is used, with a trailing `::` unless empty; nothing if it cannot be known.
-    fn qualifier(&self, place: Span, name: &str) -> Option<String> {
+    fn qualifier(&self, place: Span, name: &str, is_inside: bool) -> Option<String> {
         let text = self.sources.text(place)?;
         let before = text[..text.find(name)?].trim_end();
         let qualifier: String = before.chars().filter(|next| !next.is_whitespace()).collect();
         let qualifier = qualifier.strip_prefix("::").unwrap_or(&qualifier);
         if qualifier.is_empty() {
             // Names that begin so are the compiler's.
-            let may_hide = self.names.taken.contains(name) || (self.names.is_open && !name.starts_with("__"));
+            let may_hide = self.names.taken.contains(name) || (is_inside && !name.starts_with("__"));
             let is_hidden = before.is_empty() && may_hide;
             return (!is_hidden).then(String::new);
         }
@@ -310,12 +339,31 @@ impl Resolver<'_> {
         Some(format!("{first}::{rest}"))
     }
 
+    /// Finds what is called where an object of a functor is.
+    fn called_object(&self, call: &mut Node) {
+        let [head, object, ..] = call.inner.as_mut_slice() else { return };
+        let mut head = head;
+        while head.kind == Kind::ImplicitCastExpr
+            && let Some(inner) = head.inner.first_mut()
+        {
+            head = inner;
+        }
+        let Some(reference) = head.data.referenced_decl.as_deref_mut() else { return };
+        if self.is_unknown(reference.id) && reference.name.as_deref() == Some(CALL) {
+            reference.id = self.member_of(object.ty(), CALL).unwrap_or(reference.id);
+        }
+    }
+
     /// The member that an expression names, by the type of its object.
     fn member(&self, node: &Node) -> Option<NodeId> {
-        let ty = node.inner.first()?.ty().trim_end_matches([' ', '*', '&']);
+        self.member_of(node.inner.first()?.ty(), node.name())
+    }
+
+    fn member_of(&self, object: &str, name: &str) -> Option<NodeId> {
+        let ty = object.trim_end_matches([' ', '*', '&']);
         let ty = ty.strip_suffix(" const").unwrap_or(ty).trim_end_matches([' ', '*', '&']);
         let record = ty.trim_start_matches("const ").trim_start_matches("volatile ").trim_start_matches("struct ");
-        only_one(self.index.members.get(&(record.to_owned(), node.name().to_owned()))?.iter())
+        only_one(self.index.members.get(&(record.to_owned(), name.to_owned()))?.iter())
     }
 }
 

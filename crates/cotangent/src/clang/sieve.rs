@@ -14,7 +14,7 @@
 use memchr::{memchr, memmem};
 
 /// Counted up whenever other declarations are kept than before: what was sieved by an older one is asked for anew.
-pub const GENERATION: u32 = 2;
+pub const GENERATION: u32 = 3;
 
 /// A filter that takes Clang's dump in pieces and gives back the part that matters.
 pub struct Sieve {
