@@ -14,6 +14,9 @@ use crate::tools::Tools;
 /// How declarations that need the library mention it.
 const MENTIONS: &[&str] = &["torch", "at::", "c10", "namespace at"];
 
+/// What a header that does not include the library mentions of it in the functions that it declares.
+const TENSOR: &str = "at::Tensor";
+
 /// Numbers of the library that device functions take and kernels of other numbers do without.
 const NUMBERS: &[&str] = &["at::Half", "c10::Half", "at::BFloat16", "c10::BFloat16", "c10::complex"];
 
@@ -86,10 +89,15 @@ pub fn device_part(tools: &Tools, input: &Input<'_>) -> Result<Option<Vec<Part>>
     })
 }
 
-/// The files that include a large library themselves, or a file that does.
+/// The files that include a large library themselves, or a file that does, and those that only declare what they need of it.
 fn leading_to_large(files: Vec<(PathBuf, String)>) -> Vec<(PathBuf, String)> {
     let (mut found, mut rest): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|(_, text)| text.lines().any(is_include_of_large));
+    if !found.is_empty() {
+        let (more, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(_, text)| has_word(text, TENSOR));
+        found.extend(more);
+        rest = others;
+    }
     loop {
         let leads =
             |text: &str| text.lines().filter_map(quoted_include).any(|name| file_called(&found, name).is_some());
