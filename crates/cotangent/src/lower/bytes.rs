@@ -12,13 +12,16 @@ use crate::ir::{BinaryOp, Expr, ExprKind, FloatKind, For, Place, PlaceKind, Stmt
 impl<'a> Body<'_, 'a> {
     /// `memcpy(to, from, bytes)`.
     pub(super) fn copy_bytes(&mut self, node: &'a Node, args: &[&'a Node]) -> Lowered<()> {
-        let Ok([to, from, bytes]) = <[Expr; 3]>::try_from(self.values(args)?) else {
+        let Ok([to, from, bytes]) = <[Expr; 3]>::try_from(self.copied(args)?) else {
             return broken(node.span, "a copy of nothing");
         };
         let (to, from) = (first_element(before_void(to)), first_element(before_void(from)));
         if let Some(view) = self.whole_vector(&to, &from, &bytes) {
             let (to, from) = (seen_as(to, &view, false), seen_as(from, &view, true));
             self.emit(StmtKind::Assign { place: deref(to), value: Expr::load(deref(from)) });
+            return Ok(());
+        }
+        if self.copy_record(&to, &from, &bytes) {
             return Ok(());
         }
         let element_type = to.ty.pointee().filter(|pointee| from.ty.pointee() == Some(*pointee)).cloned();

@@ -50,6 +50,7 @@ impl<'a> Body<'_, 'a> {
                     | Callee::SineAndCosine(..)
                     | Callee::WholeAndRest(_)
                     | Callee::MantissaAndExponent(..)
+                    | Callee::TrailingZeros
                     | Callee::CopyBytes
                     | Callee::Half(_)
                     | Callee::FromHalf(_)
@@ -71,7 +72,7 @@ impl<'a> Body<'_, 'a> {
             return Ok(None);
         }
         let callee = self.callee(node)?;
-        let is_statement = matches!(callee, Callee::Function { definition, .. } if accessor(definition).is_none());
+        let is_statement = matches!(callee, Callee::Function { definition, .. } if accessed(definition).is_none());
         Ok(is_statement.then_some(node))
     }
 
@@ -190,7 +191,7 @@ impl<'a> Body<'_, 'a> {
                 Ok(self.place_of_value(value))
             }
             (Callee::Function { definition, object }, _) => {
-                if let Some(returned) = accessor(definition) {
+                if let Some(returned) = accessed(definition) {
                     return self.accessed_place(node, definition, object, returned);
                 }
                 let prepared = self.prepare_call(node)?;
@@ -204,7 +205,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// The place that a function which only returns one names, its parameters bound to the arguments.
-    fn accessed_place(
+    pub(super) fn accessed_place(
         &mut self,
         node: &'a Node,
         definition: &'a Node,
@@ -403,6 +404,7 @@ impl<'a> Body<'_, 'a> {
             (Callee::MantissaAndExponent(exponent, scale), [x, pointer]) => {
                 self.mantissa_and_exponent(node, (exponent, scale), x.clone(), pointer.clone())?
             }
+            (Callee::TrailingZeros, [bits]) => trailing_zeros(bits, ty),
             (Callee::LoadThrough, [pointer]) => Expr::load(self.checked_deref(pointer.clone(), node)?),
             (Callee::Identity, [value]) => value.clone(),
             // `std::max(a, b)` is `b` only if `a < b`, `std::min(a, b)` only if `b < a`.
@@ -448,6 +450,17 @@ impl<'a> Body<'_, 'a> {
     }
 }
 
+/// By CUDA's function that counts them from one, unless the number is known.
+fn trailing_zeros(bits: &Expr, ty: Type) -> Expr {
+    if let ExprKind::Int(number) = bits.kind
+        && number != 0
+    {
+        return Expr::new(ExprKind::Int(number.trailing_zeros().into()), ty);
+    }
+    let first = Expr::new(ExprKind::Math("__ffs".into(), vec![convert(bits.clone(), ty.clone())]), ty.clone());
+    Expr::binary(BinaryOp::Subtract, first, convert(Expr::int(1), ty))
+}
+
 fn choose(cond: Expr, then: &Expr, otherwise: &Expr) -> Expr {
     let ty = then.ty.clone();
     Expr::new(ExprKind::Select(Box::new(cond), Box::new(then.clone()), Box::new(otherwise.clone())), ty)
@@ -467,13 +480,22 @@ fn parameter_types(node: &Node) -> Vec<Spelled> {
     }
 }
 
-/// The place that a function returns a reference to, if that is all it does.
-pub(super) fn accessor(definition: &Node) -> Option<&Node> {
+/// What a function returns, if that is all it does.
+pub(super) fn returned(definition: &Node) -> Option<&Node> {
     let body = definition.child(Kind::CompoundStmt)?;
     let [only] = body.inner.as_slice() else { return None };
-    let returned = only.inner.first().filter(|_| only.kind == Kind::ReturnStmt)?;
+    only.inner.first().filter(|_| only.kind == Kind::ReturnStmt)
+}
+
+/// The place, of what a function returns, that can be named where the function is called.
+pub(super) fn accessor<'n>(definition: &Node, place: &'n Node) -> Option<&'n Node> {
     let changes_parameters = definition
         .children(Kind::ParmVarDecl)
-        .any(|param| !param.ty().trim_end().ends_with('&') && is_written(returned, param.id));
-    (returned.is_glvalue() && !changes_parameters).then_some(returned)
+        .any(|param| !param.ty().trim_end().ends_with('&') && is_written(place, param.id));
+    (place.is_glvalue() && !changes_parameters).then_some(place)
+}
+
+/// The place that a function returns a reference to, if that is all it does.
+pub(super) fn accessed(definition: &Node) -> Option<&Node> {
+    accessor(definition, returned(definition)?)
 }

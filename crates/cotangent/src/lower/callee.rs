@@ -38,6 +38,8 @@ pub(super) enum Callee<'a> {
     WholeAndRest(&'static str),
     /// `frexpf(x, exponent)` and `frexp`: the names of the functions that give the exponent less one, and divide by it.
     MantissaAndExponent(&'static str, &'static str),
+    /// `__builtin_ctz`: how many bits of a number that is not zero are so before the first that is not.
+    TrailingZeros,
     /// `memcpy` in device code.
     CopyBytes,
     /// A function on half precision.
@@ -290,6 +292,7 @@ impl<'a> Body<'_, 'a> {
             _ if LOADS.contains(&name) => Callee::LoadThrough,
             _ if STORES.contains(&name) => Callee::StoreThrough,
             _ if is_maker(name) => Callee::MakeVector,
+            "__builtin_ctz" if args == 1 => Callee::TrailingZeros,
             "dynamic_shared_bytes" if args == 0 => Callee::DynamicSharedBytes,
             _ if is_math(plain) && args > 0 => Callee::Math(plain.into()),
             _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),

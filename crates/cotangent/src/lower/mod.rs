@@ -46,6 +46,7 @@ mod types;
 mod unread;
 mod unread_class;
 mod vector;
+mod whole_record;
 
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Module, Name, Provided, order};
