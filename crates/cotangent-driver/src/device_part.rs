@@ -58,11 +58,12 @@ pub fn device_part(tools: &Tools, input: &Input<'_>) -> Result<Option<Vec<Part>>
                 ast.declarations.iter().for_each(|node| names.note(node, *id, text.as_bytes()));
             }
         }
+        let host = host_templates(&ast.declarations);
         let part = |((path, text), id): (&(PathBuf, String), &Option<FileId>)| {
             let mut text = text.clone().into_bytes();
             if let Some(id) = *id {
                 ast.declarations.iter().for_each(|node| blank_host(node, id, &names, &mut text));
-                blank_instantiations(&mut text);
+                blank_instantiations(&mut text, &host);
             }
             let text = String::from_utf8(text).unwrap_or_default();
             let mut instead = instead;
@@ -189,8 +190,27 @@ fn blank_host(node: &Node, main: FileId, names: &Names, text: &mut [u8]) {
     }
 }
 
-/// Blanks explicit instantiations that mention the library: of what they instantiate nothing is left.
-fn blank_instantiations(text: &mut [u8]) {
+/// The names that only functions of the host have among the templates.
+fn host_templates(nodes: &[Node]) -> Vec<String> {
+    fn collect(nodes: &[Node], host: &mut Vec<String>, device: &mut Vec<String>) {
+        for node in nodes {
+            match node.kind {
+                Kind::NamespaceDecl | Kind::LinkageSpecDecl => collect(&node.inner, host, device),
+                Kind::FunctionTemplateDecl if is_of_device(node) => device.push(node.name().to_owned()),
+                Kind::FunctionTemplateDecl => host.push(node.name().to_owned()),
+                _ => {}
+            }
+        }
+    }
+    let (mut host, mut device) = (Vec::new(), Vec::new());
+    collect(nodes, &mut host, &mut device);
+    host.retain(|name| !device.contains(name));
+    host
+}
+
+/// Blanks explicit instantiations that mention the library or are of the host's templates: of what they instantiate nothing is
+/// left.
+fn blank_instantiations(text: &mut [u8], host: &[String]) {
     const WORD: &[u8] = b"template";
     let mut at = 0;
     while let Some(found) = text[at..].windows(WORD.len() + 1).position(|part| part[0] == b'\n' && part[1..] == *WORD) {
@@ -202,7 +222,9 @@ fn blank_instantiations(text: &mut [u8]) {
         };
         let part = &mut text[start..=start + length];
         let words = String::from_utf8_lossy(part);
-        if !words.contains("__global__") && MENTIONS.iter().any(|word| words.contains(word)) {
+        let instantiated = words.split('(').next().unwrap_or_default();
+        let is_of_host = host.iter().any(|name| has_word(instantiated, name));
+        if !words.contains("__global__") && (is_of_host || MENTIONS.iter().any(|word| words.contains(word))) {
             blank(part);
         }
     }

@@ -204,7 +204,9 @@ fn the_part_of_the_device_is_the_users_text_without_the_library() {
     let program = "#include <torch/lib.h>\n#include <cmath>\nusing namespace torch;\n#define HALF 0.5f\n\
         __device__ float half(float x) { return HALF * x; }\n\
         template <typename T> __global__ void k(T* x) { x[0] = half(x[0]); }\n\
-        Tensor run(Tensor t) {\n  return t;\n}\nnamespace n {\nfloat twice(float x) { return 2 * x; }\n}\n";
+        Tensor run(Tensor t) {\n  return t;\n}\nnamespace n {\nfloat twice(float x) { return 2 * x; }\n}\n\
+        template <typename T> T thrice(T x) { return 3 * x; }\ntemplate float thrice<float>(float x);\n\
+        template __global__ void k<float>(float* x);\n";
     let library = "#pragma once\nnamespace torch { struct Tensor {}; }\n";
     let project = Project::new(false, &[("first/torch/lib.h", library), ("program.cu", program)]);
     let flags = flags::read(&[format!("-I{}", project.path("first").display())]).unwrap();
@@ -212,19 +214,24 @@ fn the_part_of_the_device_is_the_users_text_without_the_library() {
     let parts = device_part(&project.tools, &input).unwrap().unwrap();
     let lines: Vec<&str> = parts[0].text.lines().map(str::trim).collect();
     let kept = "#include <cmath>\n;\n#define HALF 0.5f\n__device__ float half(float x) { return HALF * x; }\n\
-        template <typename T> __global__ void k(T* x) { x[0] = half(x[0]); }\n\n\n\nnamespace n {\n\n}";
+        template <typename T> __global__ void k(T* x) { x[0] = half(x[0]); }\n\n\n\nnamespace n {\n\n}\n\n\n\
+        template __global__ void k<float>(float* x);";
     assert_eq!(lines.join("\n").trim(), kept);
     // A header of the program's own that includes the library is part of it.
     project.write("own/help.h", "#pragma once\n#include <torch/lib.h>\nusing torch::Tensor;\n#define TWO 2.0f\n");
     project.write("own/plain.h", "#define ONE 1.0f\n");
-    let program =
-        "#include \"own/help.h\"\n#include \"own/plain.h\"\n__global__ void k(float* x) { x[0] = TWO * ONE; }\n";
+    // So is one that only declares what it needs of it.
+    project.write("own/tensor.h", "namespace at { class Tensor; }\nat::Tensor f();\n");
+    let program = "#include \"own/help.h\"\n#include \"own/plain.h\"\n#include \"own/tensor.h\"\n\
+        __global__ void k(float* x) { x[0] = TWO * ONE; }\n";
     project.write("program.cu", program);
     let parts = device_part(&project.tools, &input).unwrap().unwrap();
     let texts: Vec<(&str, &str)> = parts.iter().map(|part| (&*part.name, &*part.text)).collect();
-    let own = program.replace("own/help.h", "help.h");
+    let own = program.replace("own/help.h", "help.h").replace("own/tensor.h", "tensor.h");
+    let spaces = |text: &str| " ".repeat(text.len());
+    let declares = format!("namespace at {{ {}; }}\n{};\n", spaces("class Tensor"), spaces("at::Tensor f()"));
     let blank = format!("#pragma once\n\n{};\n#define TWO 2.0f\n", " ".repeat("using torch::Tensor".len()));
-    assert_eq!(texts, [("program.cu", &*own), ("help.h", &*blank)]);
+    assert_eq!(texts, [("program.cu", &*own), ("tensor.h", &*declares), ("help.h", &*blank)]);
     project.write("program.cu", "__global__ void k(float* x) {}\n");
     assert_eq!(device_part(&project.tools, &input).unwrap(), None);
 }
