@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 use super::super::plan::still::Standing;
 use super::Assembly;
 use crate::analysis::Object;
-use crate::ir::same::same_place;
-use crate::ir::walk::{self, PartMut, own_variable};
-use crate::ir::{Block, Expr, ExprKind, LocalId, Place, Type};
+use crate::ir::same::{same_expr, same_place};
+use crate::ir::walk::{self, Node, PartMut, own_variable};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind, Type, UnaryOp};
 use crate::transform::locals::declare;
 
 /// Values kept for the adjoint of one statement.
@@ -19,7 +19,10 @@ use crate::transform::locals::declare;
 pub(in crate::transform::reverse) struct Kept {
     /// The declarations, which belong before the statement.
     pub(in crate::transform::reverse) declarations: Block,
-    places: Vec<(Place, LocalId)>,
+    /// What they held, under which conditions, and where it is.
+    places: Vec<(Place, Vec<Expr>, LocalId)>,
+    /// The conditions under which the statement reads what is looked at: those of `?:` around it.
+    guards: Vec<Expr>,
 }
 
 impl Assembly<'_> {
@@ -32,6 +35,14 @@ impl Assembly<'_> {
         kept: &mut Kept,
     ) {
         for stmt in reverse {
+            if let StmtKind::If { cond, then_block, else_block } = &mut stmt.kind {
+                let asked = cond.clone();
+                self.settle_expr(cond, changed, kept);
+                self.settle_guarded(then_block, asked.clone(), changed, kept);
+                let denied = Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(asked)), Type::Bool);
+                self.settle_guarded(else_block, denied, changed, kept);
+                continue;
+            }
             let _ = walk::stmt_parts_mut(stmt, &mut |part| {
                 match part {
                     PartMut::Expr(expr) => self.settle_expr(expr, changed, kept),
@@ -41,6 +52,21 @@ impl Assembly<'_> {
                 ControlFlow::<()>::Continue(())
             });
         }
+    }
+
+    /// The same of what is done under a condition, if the forward sweep can ask for it.
+    fn settle_guarded(&mut self, block: &mut Block, guard: Expr, changed: &BTreeSet<Object>, kept: &mut Kept) {
+        let mut is_known = true;
+        let _ = walk::visit_expr(&guard, &mut |node| {
+            if let Node::Place(Place { kind: PlaceKind::Local(local), .. }) = node {
+                is_known &= self.rules.vars.is_primal(*local);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        let outer = kept.guards.len();
+        kept.guards.extend(is_known.then_some(guard));
+        self.settle(block, changed, kept);
+        kept.guards.truncate(outer);
     }
 
     /// A condition that the reverse sweep tests again: kept as one truth value if any part of it may change.
@@ -133,12 +159,32 @@ impl Assembly<'_> {
 
     /// The variable that holds what a place held at this statement.
     pub(in crate::transform::reverse) fn keep_place(&mut self, place: &Place, kept: &mut Kept) -> LocalId {
-        if let Some((_, local)) = kept.places.iter().find(|(known, _)| same_place(known, place)) {
+        // What was kept whenever this is read.
+        let covers = |guards: &[Expr]| {
+            guards.len() <= kept.guards.len()
+                && guards.iter().zip(&kept.guards).all(|(left, right)| same_expr(left, right))
+        };
+        let known = kept.places.iter().find(|(known, guards, _)| same_place(known, place) && covers(guards));
+        if let Some((_, _, local)) = known {
             return *local;
         }
         let wanted = format!("{}_old", self.rules.vars.base_name(place));
-        let local = self.rules.vars.copy_in_variable(&wanted, place, &mut kept.declarations);
-        kept.places.push((place.clone(), local));
+        // An element that the statement does not read may not be there; a variable is.
+        let is_element = own_variable(place).is_none() && place.ty.is_arithmetic();
+        let guards = if is_element { kept.guards.clone() } else { Vec::new() };
+        let guard = guards.iter().cloned().reduce(|left, right| Expr::binary(BinaryOp::And, left, right));
+        let local = match guard {
+            None => self.rules.vars.copy_in_variable(&wanted, place, &mut kept.declarations),
+            Some(guard) => {
+                let ty = place.ty.clone();
+                let local = self.rules.vars.add_saved(&wanted, ty.clone());
+                let (then, otherwise) = (Box::new(Expr::load(place.clone())), Box::new(self.rules.vars.zero(&ty)));
+                let value = Expr::new(ExprKind::Select(Box::new(guard), then, otherwise), ty);
+                kept.declarations.push(declare(local, Some(value)).at(place.span));
+                local
+            }
+        };
+        kept.places.push((place.clone(), guards, local));
         local
     }
 }
