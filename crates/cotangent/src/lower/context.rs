@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use super::declarations::Declarations;
 use super::passes::Passes;
-use super::unread_class::UnreadClass;
 use crate::clang::NodeId;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::ir::{Function, FunctionId, GlobalId, Module, Name, RecordId};
@@ -73,6 +72,15 @@ pub(super) struct Context<'a> {
     /// Names outside functions that are taken.
     pub(super) taken: HashSet<Name>,
     diagnostics: Vec<Diagnostic>,
+}
+
+/// A class that cannot be read.
+#[derive(Clone, Debug)]
+pub(super) struct UnreadClass {
+    /// How it is called at the end of the program's text.
+    pub(super) name: Name,
+    /// Why it is not read.
+    pub(super) reason: Box<Diagnostic>,
 }
 
 /// A variable that a lambda captured.

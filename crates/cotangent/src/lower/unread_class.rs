@@ -2,21 +2,12 @@
 //! through.
 
 use super::body::Body;
-use super::context::{Context, Lowered, Pass, Problem};
+use super::context::{Context, Lowered, Pass, Problem, UnreadClass};
 use super::provided::spelling;
 use crate::clang::types::{Spelled, parse};
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Expr, Name};
-
-/// A class that cannot be read.
-#[derive(Clone, Debug)]
-pub(super) struct UnreadClass {
-    /// How it is called at the end of the program's text.
-    pub(super) name: Name,
-    /// Why it is not read.
-    reason: Box<Diagnostic>,
-}
+use crate::ir::Expr;
 
 impl UnreadClass {
     /// A use of it that must be read.
