@@ -13,7 +13,7 @@ mod warp;
 pub use half::{HalfCall, half_call};
 pub use intrinsics::{ADD_ANYWHERE, Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
 pub use math::{
-    Formula, Parameter, Partial, Rule, chooses, derivative, has_pole, helper, is_math, math_functions,
+    Formula, Parameter, Partial, Rule, chooses, derivative, has_pole, helper, is_math, is_steep, math_functions,
     single_and_double,
 };
 

@@ -15,7 +15,7 @@ pub use formula::Formula;
 pub use helpers::helper;
 pub use manual::page;
 
-use crate::ir::{BinaryOp, Expr, ExprKind, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, Real, Type};
 use table::{Class, Entry, USUAL_DOMAIN, entries};
 
 /// What is known about a function's derivative.
@@ -64,6 +64,18 @@ pub fn has_pole(expr: &Expr) -> bool {
         | ExprKind::SizeOf(_)
         | ExprKind::Construct(_) => false,
     }
+}
+
+/// Whether the derivative of an operation may be infinite, or be no number, where its value is an ordinary number.
+pub fn is_steep(expr: &Expr) -> bool {
+    let ExprKind::Math(name, args) = &expr.kind else { return false };
+    // A power that is whole, or at least 1, is smooth at 0.
+    let is_smooth_power = match &args[..] {
+        [_, Expr { kind: ExprKind::Float(Real(by)), .. }] => *by >= 1.0,
+        [_, Expr { kind: ExprKind::Cast(by), .. }] => by.ty.is_integral(),
+        _ => false,
+    };
+    derivative(name).is_some_and(|rule| rule.entry.is_steep) && !is_smooth_power
 }
 
 /// Whether a function gives one of its arguments, so that the others are without effect.

@@ -31,6 +31,8 @@ pub(super) struct Entry {
     pub(super) note: &'static str,
     /// Whether a derivative may be infinite, or no number, at some argument.
     pub(super) has_pole: bool,
+    /// Whether it may be so where the value is an ordinary number, as that of a root at 0.
+    pub(super) is_steep: bool,
     /// For each parameter, between which numbers the derivative is compared with differences.
     pub(super) domain: &'static [(f64, f64)],
 }
@@ -79,6 +81,7 @@ const fn entry_of(class: Class) -> Entry {
         class,
         note: "",
         has_pole: false,
+        is_steep: false,
         domain: &[],
     }
 }
@@ -138,6 +141,11 @@ impl Entry {
     const fn pole(mut self) -> Entry {
         self.has_pole = true;
         self
+    }
+
+    const fn steep(mut self) -> Entry {
+        self.is_steep = true;
+        self.pole()
     }
 
     const fn domain(mut self, domain: &'static [(f64, f64)]) -> Entry {
@@ -245,7 +253,7 @@ const ARITHMETIC: &[Entry] = &[
 
 const POWERS: &[Entry] = &[
     rule("sqrt", "x", &["0.5 / y"])
-        .pole()
+        .steep()
         .f32("sqrtf")
         .rounded(&["__dsqrt"])
         .rounded_f32(&["__fsqrt"])
@@ -258,10 +266,10 @@ const POWERS: &[Entry] = &[
         .fast("__frsqrt_rn")
         .half(&["hrsqrt"])
         .domain(&[(0.1, 9.0)]),
-    rule("cbrt", "x", &["1 / (3 * y * y)"]).pole().f32("cbrtf").domain(&[(-9.0, -0.1)]).note(INFINITE),
+    rule("cbrt", "x", &["1 / (3 * y * y)"]).steep().f32("cbrtf").domain(&[(-9.0, -0.1)]).note(INFINITE),
     rule("rcbrt", "x", &["-y * y * y * y / 3"]).pole().f32("rcbrtf").domain(&[(-9.0, -0.1)]),
     rule("pow", "a, b", &["b == 0 ? 0 : b * pow(a, b - 1)", "a == 0 ? 0 : y * log(a)"])
-        .pole()
+        .steep()
         .f32("powf")
         .fast("__powf")
         .domain(&[(0.1, 5.0), (-3.0, 3.0)])
@@ -323,8 +331,8 @@ const TRIGONOMETRY: &[Entry] = &[
     rule("sin", "x", &["cos(x)"]).f32("sinf").half(&["hsin"]).fast("__sinf"),
     rule("cos", "x", &["-sin(x)"]).f32("cosf").half(&["hcos"]).fast("__cosf"),
     rule("tan", "x", &["1 + y * y"]).f32("tanf").fast("__tanf").domain(&[(-1.4, 1.4)]),
-    rule("asin", "x", &["rsqrt((1 - x) * (1 + x))"]).pole().f32("asinf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
-    rule("acos", "x", &["-rsqrt((1 - x) * (1 + x))"]).pole().f32("acosf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
+    rule("asin", "x", &["rsqrt((1 - x) * (1 + x))"]).steep().f32("asinf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
+    rule("acos", "x", &["-rsqrt((1 - x) * (1 + x))"]).steep().f32("acosf").domain(&[(-0.99, 0.99)]).note(INFINITE_ENDS),
     rule("atan", "x", &["1 / (1 + x * x)"]).f32("atanf"),
     rule("atan2", "a, b", &["b == 0 ? 0 : b / (a * a + b * b)", "a == 0 ? 0 : -a / (a * a + b * b)"])
         .f32("atan2f")
@@ -339,7 +347,7 @@ const HYPERBOLIC: &[Entry] = &[
     rule("cosh", "x", &["sinh(x)"]).f32("coshf"),
     rule("tanh", "x", &["1 - y * y"]).f32("tanhf").half(&["htanh"]).fast("__tanhf"),
     rule("asinh", "x", &["rsqrt(1 + x * x)"]).f32("asinhf"),
-    rule("acosh", "x", &["rsqrt((x - 1) * (x + 1))"]).pole().f32("acoshf").domain(&[(1.1, 9.0)]).note("infinite at 1"),
+    rule("acosh", "x", &["rsqrt((x - 1) * (x + 1))"]).steep().f32("acoshf").domain(&[(1.1, 9.0)]).note("infinite at 1"),
     rule("atanh", "x", &["1 / ((1 - x) * (1 + x))"]).pole().f32("atanhf").domain(&[(-0.95, 0.95)]).note(INFINITE_ENDS),
 ];
 

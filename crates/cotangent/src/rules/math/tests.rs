@@ -137,7 +137,7 @@ fn functions_inside_have_the_precision_of_the_call() {
 #[test]
 fn constants_leave_no_trace() {
     let x = Expr::new(ExprKind::Math("x".into(), Vec::new()), Type::FLOAT);
-    let real = |value: f64| Expr::new(ExprKind::Float(crate::ir::Real(value)), Type::FLOAT);
+    let real = |value: f64| Expr::new(ExprKind::Float(Real(value)), Type::FLOAT);
     let build =
         |name: &str, argument: usize, args: &[Expr]| derivative(name).unwrap().build(argument, args, &x).unwrap();
     let square = build("powf", 0, &[x.clone(), real(2.0)]);

@@ -5,7 +5,7 @@ use super::{Activity, Analyses, Cell};
 use crate::analysis::carries_floats;
 use crate::ir::walk;
 use crate::ir::{Expr, ExprKind, FunctionId, Module, RuleKind, Stmt, StmtKind};
-use crate::rules::has_pole;
+use crate::rules::{chooses, has_pole};
 
 /// The ways through a function that are looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,9 @@ impl Activity {
             ExprKind::Unary(_, operand) | ExprKind::Cast(operand) => self.may_vanish(module, operand, ways),
             ExprKind::Binary(_, left, right) => {
                 self.may_vanish(module, left, ways) && self.may_vanish(module, right, ways)
+            }
+            ExprKind::Math(name, parts) if chooses(name) => {
+                parts.iter().any(|part| self.may_vanish(module, part, ways))
             }
             ExprKind::Math(_, parts) | ExprKind::Construct(parts) => {
                 parts.iter().all(|part| self.may_vanish(module, part, ways))

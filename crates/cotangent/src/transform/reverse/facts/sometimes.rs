@@ -4,15 +4,16 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use crate::analysis::grow;
 use crate::ir::walk::{self, Part};
 use crate::ir::{Expr, ExprKind, Function, LocalId, Stmt, StmtKind, Storage, Type};
 use crate::rules::chooses;
 
 /// The variables with a value that may be read by nothing that has a derivative: only inside branches that come later, only as
-/// one of several that are chosen among, or not before a branch that overwrites it.
+/// one of several that are chosen among, not before a branch that overwrites it, or only for another such variable.
 pub(in crate::transform::reverse) fn used_sometimes(function: &Function) -> HashSet<LocalId> {
     let mut found = HashSet::new();
-    look(function, &function.body, &mut Vec::new(), &mut found);
+    grow(&mut found, HashSet::len, |found| look(function, &function.body, &mut Vec::new(), found));
     found
 }
 
@@ -28,7 +29,7 @@ fn look<'a>(function: &Function, block: &'a [Stmt], after: &mut Vec<&'a [Stmt]>,
         if let Some(local) = written.filter(is_number) {
             // The innermost block goes on first.
             let later = after.iter().rev().copied().flatten();
-            if !later.map_while(|stmt| fate(stmt, local)).any(|is_used| is_used) {
+            if !later.map_while(|stmt| fate(stmt, local, found)).any(|is_used| is_used) {
                 found.insert(local);
             }
         }
@@ -42,14 +43,16 @@ fn look<'a>(function: &Function, block: &'a [Stmt], after: &mut Vec<&'a [Stmt]>,
     }
 }
 
-/// Whether a statement uses the value of a variable on every way; nothing if the value may be gone after it.
-fn fate(stmt: &Stmt, local: LocalId) -> Option<bool> {
+/// Whether a statement uses the value of a variable on every way; nothing if the value may be gone after it. `sometimes` are
+/// the variables of which it is known already that nothing may use them.
+fn fate(stmt: &Stmt, local: LocalId, sometimes: &HashSet<LocalId>) -> Option<bool> {
     if matches!(stmt.kind, StmtKind::If { .. }) {
         let is_overwritten = walk::assigned_locals(std::slice::from_ref(stmt)).contains(&local);
         return (!is_overwritten).then_some(false);
     }
-    let is_used = uses(stmt, local);
-    (is_used || stmt.given_local() != Some(local)).then_some(is_used)
+    let given = stmt.given_local();
+    let is_used = !given.is_some_and(|given| sometimes.contains(&given)) && uses(stmt, local);
+    (is_used || given != Some(local)).then_some(is_used)
 }
 
 fn uses(stmt: &Stmt, local: LocalId) -> bool {
@@ -114,6 +117,14 @@ mod tests {
     fn what_is_overwritten_is() {
         assert!(is_sometimes("let v: float = sqrtf(x[0]); v = x[1]; y[0] = v;"));
         assert!(is_sometimes("let v: float = sqrtf(x[0]); if (x[1] > 0.0f) { v = 1.0f; } y[0] = v;"));
+    }
+
+    #[test]
+    fn what_is_read_for_another_such_is() {
+        assert!(is_sometimes("let v: float = x[0]; let e: float = v * 2.0f; if (x[1] > 0.0f) { y[0] = e; }"));
+        assert!(!is_sometimes(
+            "let v: float = x[0]; let e: float = v * 2.0f; if (x[1] > 0.0f) { y[0] = e; } y[1] = v;"
+        ));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::Rules;
 use crate::diagnostic::{Diagnostic, NO_DERIVATIVE};
 use crate::ir::walk::{self, Node, NodeMut};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Place, PlaceKind, Stmt, StmtKind, Type, UnaryOp};
-use crate::rules::{self, Partial, has_pole};
+use crate::rules::{self, Partial, has_pole, is_steep};
 use crate::transform::locals::{constant, declare, in_type, when};
 
 /// An addition to an adjoint. Behind a pointer to memory of the thread's own it is a plain one: no later pass could tell.
@@ -27,6 +27,22 @@ pub(in crate::transform::reverse) fn seed_in(shadow: Place) -> Expr {
 
 fn is_constant(expr: &Expr, value: f64) -> bool {
     matches!(expr.kind, ExprKind::Float(real) if real.0 == value)
+}
+
+/// What follows from a seed, or zero where the seed is: it must not meet a derivative that is infinite.
+fn unless_zero(seed: &Expr, share: Expr) -> Expr {
+    if matches!(seed.kind, ExprKind::Float(_)) {
+        return share;
+    }
+    let is_there = Expr::binary(BinaryOp::NotEqual, seed.clone(), constant(0.0, &seed.ty));
+    let (ty, zero) = (share.ty.clone(), constant(0.0, &share.ty));
+    Expr::new(ExprKind::Select(Box::new(is_there), Box::new(share), Box::new(zero)), ty)
+}
+
+/// Whether a seed is divided by the square of a value, as that of a divisor is. Where the value is zero such a seed is not.
+fn is_divided_by(seed: &Expr, value: &Expr) -> bool {
+    let ExprKind::Binary(BinaryOp::Divide, _, square) = &seed.as_negated().unwrap_or(seed).kind else { return false };
+    matches!(&square.kind, ExprKind::Binary(BinaryOp::Multiply, left, right) if **left == *value && **right == *value)
 }
 
 /// `-value`, without a double minus.
@@ -163,8 +179,9 @@ impl Rules<'_> {
             self.report(Diagnostic::new(NO_DERIVATIVE, value.span, message, "on an active path"));
             return;
         };
+        let may_meet_pole = is_steep(value) && !is_divided_by(&seed, value);
         let active = args.iter().filter(|arg| self.facts.is_active_value(arg)).count();
-        let seed = if active > 1 { self.vars.bind(seed, out) } else { seed };
+        let seed = if active > 1 || may_meet_pole { self.vars.bind(seed, out) } else { seed };
         for (position, arg) in args.iter().enumerate().filter(|(_, arg)| arg.ty.is_arithmetic()) {
             if let Partial::Refused(reason) = rule.partial(position)
                 && (self.facts.is_active_value(arg) || arg.ty.is_integral())
@@ -188,6 +205,7 @@ impl Rules<'_> {
                 out.extend(when((**cond).clone(), then_block, Block::new()));
             } else {
                 let share = multiply(seed.clone(), partial);
+                let share = if may_meet_pole { unless_zero(&seed, share) } else { share };
                 self.adjoint(arg, in_type(share, &ty), out);
             }
         }
@@ -276,7 +294,9 @@ impl Rules<'_> {
             matches!(place.kind, PlaceKind::Local(local) if self.facts.locals.used_sometimes.contains(&local));
         let has_pole = || {
             walk::visit_expr(value, &mut |node| match node {
-                Node::Expr(expr) if has_pole(expr) && self.facts.is_active_value(expr) => ControlFlow::Break(()),
+                Node::Expr(expr) if has_pole(expr) && !is_steep(expr) && self.facts.is_active_value(expr) => {
+                    ControlFlow::Break(())
+                }
                 Node::Expr(_) | Node::Place(_) | Node::Stmt(_) => ControlFlow::Continue(()),
             })
             .is_break()
