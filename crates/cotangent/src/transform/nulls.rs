@@ -147,7 +147,7 @@ fn decided(cond: &Expr) -> Option<bool> {
     }
 }
 
-fn is_null_pointer(expr: &Expr) -> bool {
+pub(super) fn is_null_pointer(expr: &Expr) -> bool {
     let bare = expr.uncast_pointer();
     expr.ty.is_pointer() && bare.kind == ExprKind::Null
 }

@@ -23,6 +23,7 @@ use crate::ir::{
 };
 use crate::rules::runtime_class;
 use crate::source::Span;
+use crate::transform::nulls::is_null_pointer;
 
 pub(super) use vanishing::Ways;
 use vanishing::divides;
@@ -494,6 +495,8 @@ impl Activity {
             PlaceKind::Local(local) => self.locals[local.index()],
             PlaceKind::Global(global) => self.globals[global],
             PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => self.place(base),
+            // What null leads to never runs.
+            PlaceKind::Element(pointer, _) if is_null_pointer(pointer) => self.fresh(),
             PlaceKind::Element(pointer, _) => self.target(pointer).unwrap_or(self.unknown),
         }
     }
