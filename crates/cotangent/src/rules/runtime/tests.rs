@@ -16,6 +16,7 @@ const HELPERS: &[&str] = &[
     "check",
     "check_pending",
     "described",
+    "drops_pending",
     "host_memory",
     "is_on_host",
     "kernel_name",
