@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn what_is_read_for_another_such_is() {
-        assert!(is_sometimes("let v: float = x[0]; let e: float = v * 2.0f; if (x[1] > 0.0f) { y[0] = e; }"));
+        assert!(is_sometimes("let v: float = x[0]; let e: float = (v * 2.0f); if (x[1] > 0.0f) { y[0] = e; }"));
         assert!(!is_sometimes(
-            "let v: float = x[0]; let e: float = v * 2.0f; if (x[1] > 0.0f) { y[0] = e; } y[1] = v;"
+            "let v: float = x[0]; let e: float = (v * 2.0f); if (x[1] > 0.0f) { y[0] = e; } y[1] = v;"
         ));
     }
 
