@@ -3,7 +3,8 @@
 use super::Pushforward;
 use super::activity::Ways;
 use crate::analysis::carries_floats;
-use crate::ir::{BinaryOp, Expr, ExprKind, Place, Real, Type, UnaryOp};
+use crate::ir::walk;
+use crate::ir::{BinaryOp, Expr, ExprKind, Place, Real, Storage, Type, UnaryOp};
 use crate::rules::{self, Partial};
 use crate::transform::locals::{aggregate, in_type};
 
@@ -56,7 +57,9 @@ impl Pushforward<'_, '_> {
 
     /// The pointer to the tangent of what a pointer points to. None if that is constant.
     fn pointer(&mut self, pointer: &Expr) -> Option<Expr> {
-        if !self.carries(&pointer.ty) {
+        // Shared memory of integers may be looked at as floats later: `int* ids = shared; float* part = (float*)&ids[n];`.
+        let is_view = self.is_of_shared(pointer) && self.activity.points_to_active(self.ctx.primal, pointer);
+        if !self.carries(&pointer.ty) && !is_view {
             return None;
         }
         let shadow = self.shadows.pointer(pointer);
@@ -70,6 +73,28 @@ impl Pushforward<'_, '_> {
             );
         }
         shadow
+    }
+
+    /// Whether a pointer leads into an array that the threads of a block share, by its name.
+    fn is_of_shared(&self, pointer: &Expr) -> bool {
+        match &pointer.kind {
+            ExprKind::AddressOf(place) => {
+                walk::own_variable(place).is_some_and(|local| self.function.locals[local].storage != Storage::Private)
+            }
+            ExprKind::Binary(BinaryOp::Offset, base, _) | ExprKind::Cast(base) => self.is_of_shared(base),
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::Load(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => false,
+        }
     }
 
     fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr, value: &Expr) -> Option<Expr> {
