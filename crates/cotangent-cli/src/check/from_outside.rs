@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use cotangent::analysis::grow;
 use cotangent::ir::walk::{self, Node};
-use cotangent::ir::{Expr, ExprKind, Function, LocalId, Place, PlaceKind, StmtKind, Type};
+use cotangent::ir::{Expr, ExprKind, Function, LocalId, StmtKind, Type};
 
 /// Whether every result of a function is computed from what code that is not read gives, and from no other floating number.
 pub(super) fn is_from_outside(function: &Function) -> bool {
@@ -24,21 +25,19 @@ pub(super) fn is_from_outside(function: &Function) -> bool {
         _ => inside.extend(walk::written_places(stmt).into_iter().filter_map(walk::own_variable)),
     });
     inside.extend(addressed(function));
-    loop {
-        let before = outside.len() + inside.len();
-        for (local, value) in &writes {
-            let sources = sources(value, &outside, &inside);
-            if sources.from_outside {
-                outside.insert(*local);
+    let mut known = (outside, inside);
+    grow(
+        &mut known,
+        |(outside, inside)| (outside.len(), inside.len()),
+        |(outside, inside)| {
+            for (local, value) in &writes {
+                let sources = sources(value, outside, inside);
+                outside.extend(sources.from_outside.then_some(*local));
+                inside.extend(sources.from_inside.then_some(*local));
             }
-            if sources.from_inside {
-                inside.insert(*local);
-            }
-        }
-        if outside.len() + inside.len() == before {
-            break;
-        }
-    }
+        },
+    );
+    let (outside, inside) = known;
     let all = results.iter().map(|value| sources(value, &outside, &inside));
     !results.is_empty() && all.into_iter().all(|sources| sources.from_outside && !sources.from_inside)
 }
@@ -71,13 +70,9 @@ fn addressed(function: &Function) -> HashSet<LocalId> {
     let mut found = HashSet::new();
     let _ = walk::visit_block(&function.body, &mut |node| {
         if let Node::Expr(Expr { kind: ExprKind::AddressOf(place), .. }) = node {
-            found.extend(variable(place));
+            found.extend(walk::own_variable(place));
         }
         ControlFlow::<()>::Continue(())
     });
     found
-}
-
-fn variable(place: &Place) -> Option<LocalId> {
-    if let PlaceKind::Local(local) = place.kind { Some(local) } else { walk::own_variable(place) }
 }

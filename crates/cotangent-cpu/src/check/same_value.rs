@@ -15,11 +15,11 @@ const LARGEST: usize = 16;
 /// A race of two stores, of which the later one has not been made yet.
 pub(super) struct Pending {
     /// What it is if the values differ.
-    pub(super) code: Code,
-    pub(super) earlier: Event,
-    pub(super) later: Event,
-    pub(super) access: Access,
-    pub(super) region: RegionId,
+    code: Code,
+    earlier: Event,
+    later: Event,
+    access: Access,
+    region: RegionId,
     /// What the earlier store left.
     before: Vec<u8>,
 }

@@ -31,5 +31,5 @@ pub use effects::{
     takes_bits, uses_memory, variables_of, written,
 };
 pub use fixpoint::grow;
-pub use objects::{Base, Object, Objects, Step, objects};
+pub use objects::{Base, Object, Objects, Step, is_handle, is_text, objects};
 pub use uniform::Uniform;

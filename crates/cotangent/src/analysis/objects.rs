@@ -107,15 +107,15 @@ fn memory_of((object, fields): &Location) -> Object {
     Object { base: object.base, path: object.path.iter().copied().chain(fields).chain([Step::Deref]).collect() }
 }
 
-/// Whether a variable holds a text. One that code gives that is not read is of the program or of the standard library, or a
+/// Whether a type is that of a text. One that code gives that is not read is of the program or of the standard library, or a
 /// part of what the code is handed.
-fn is_text(place: &Place) -> bool {
-    matches!(place.ty.pointee(), Some(Type::Int(IntKind::Char)))
+pub fn is_text(ty: &Type) -> bool {
+    matches!(ty.pointee(), Some(Type::Int(IntKind::Char)))
 }
 
-/// Whether a variable holds a pointer to what only other code knows.
-fn is_handle(place: &Place) -> bool {
-    matches!(place.ty.pointee(), Some(Type::Opaque(_)))
+/// Whether a type is a pointer to what only other code knows.
+pub fn is_handle(ty: &Type) -> bool {
+    matches!(ty.pointee(), Some(Type::Opaque(_)))
 }
 
 /// Whether a function of the runtime returns new memory.
@@ -371,12 +371,12 @@ impl<'a> Objects<'a> {
     /// lead to memory that such code has made, or to what was handed to any of it.
     fn pass(&mut self, stmt: &Stmt, args: &[OpaqueArg]) {
         for place in walk::written_places(stmt) {
-            if is_text(place) {
+            if is_text(&place.ty) {
                 self.allocate(place);
                 args.iter().filter_map(OpaqueArg::value).for_each(|value| self.store(place, &value));
             } else if place.ty.is_pointer() {
                 // What a handle leads to is nobody's else.
-                let known = if is_handle(place) { BTreeSet::new() } else { self.handed_over() };
+                let known = if is_handle(&place.ty) { BTreeSet::new() } else { self.handed_over() };
                 for location in self.locations(place) {
                     let targets = self.points_to.entry(location).or_default();
                     targets.extend(known.iter().cloned().chain([Object::unread()]));

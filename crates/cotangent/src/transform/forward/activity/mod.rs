@@ -14,12 +14,12 @@ use std::rc::Rc;
 
 use super::super::differentiable::{contains_pointer, leads_to_floats, pointer_levels};
 use super::overwritten::{Overwritten, overwritten};
-use crate::analysis::{carries_floats, grow};
+use crate::analysis::{carries_floats, grow, is_handle, is_text};
 use crate::index::Id;
 use crate::ir::walk;
 use crate::ir::{
-    BinaryOp, Called, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, IntKind, LocalId, Module, Name,
-    OpaqueArg, Place, PlaceKind, RuleKind, Stmt, StmtKind, Type, UnaryOp, Unread,
+    BinaryOp, Called, CollectiveOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Name, OpaqueArg,
+    Place, PlaceKind, RuleKind, Stmt, StmtKind, Type, UnaryOp, Unread,
 };
 use crate::rules::runtime_class;
 use crate::source::Span;
@@ -361,8 +361,6 @@ impl Activity {
 
     /// Pointers that come from code which is passed through point to memory of its own, or to what such code is handed.
     fn join_unread(&mut self, function: &Function) {
-        let is_text = |ty: &Type| matches!(ty.pointee(), Some(Type::Int(IntKind::Char)));
-        let is_handle = |ty: &Type| matches!(ty.pointee(), Some(Type::Opaque(_)));
         let (mut given, mut handed) = (Vec::new(), Vec::new());
         walk::each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Opaque { code: Unread::Passed, args, .. } = &stmt.kind {

@@ -34,9 +34,12 @@ fn unless_zero(seed: &Expr, share: Expr) -> Expr {
     if matches!(seed.kind, ExprKind::Float(_)) {
         return share;
     }
-    let is_there = Expr::binary(BinaryOp::NotEqual, seed.clone(), constant(0.0, &seed.ty));
     let (ty, zero) = (share.ty.clone(), constant(0.0, &share.ty));
-    Expr::new(ExprKind::Select(Box::new(is_there), Box::new(share), Box::new(zero)), ty)
+    Expr::new(ExprKind::Select(Box::new(is_not_zero(seed)), Box::new(share), Box::new(zero)), ty)
+}
+
+fn is_not_zero(seed: &Expr) -> Expr {
+    Expr::binary(BinaryOp::NotEqual, seed.clone(), constant(0.0, &seed.ty))
 }
 
 /// Whether a seed is divided by the square of a value, as that of a divisor is. Where the value is zero such a seed is not.
@@ -305,8 +308,8 @@ impl Rules<'_> {
             return self.adjoint(value, seed, out);
         }
         let mut inside = Block::new();
-        let is_there = Expr::binary(BinaryOp::NotEqual, seed.clone(), constant(0.0, &seed.ty));
+        let cond = is_not_zero(&seed);
         self.adjoint(value, seed, &mut inside);
-        out.extend(when(is_there, inside, Block::new()));
+        out.extend(when(cond, inside, Block::new()));
     }
 }
