@@ -9,6 +9,7 @@ use std::sync::Once;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW, Symbol};
 
 use crate::abi::{self, Api};
+use crate::demangle::demangled;
 use crate::runtime::Config;
 use crate::{checks, queue, report, table};
 
@@ -19,11 +20,16 @@ pub const FINDINGS_EXIT_CODE: i32 = 66;
 /// while it is being loaded.
 const TABLE_VARIABLE: &str = "COTANGENT_RUNTIME_TABLE";
 
+/// What the loader says of a function that nobody has, before its name.
+const UNDEFINED: &str = "undefined symbol: ";
+
 /// Why a program could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("cannot load {path}: {reason}")]
     Open { path: PathBuf, reason: String },
+    #[error("`{symbol}` is in none of the files that were compiled; give the file that has it as well")]
+    Undefined { symbol: String },
     #[error("{path} has no `{symbol}`; it was not compiled by this version of cotangent, compile it again")]
     Missing { path: PathBuf, symbol: &'static str },
     #[error("the program has no `main`, and without it there is nothing to run")]
@@ -118,7 +124,13 @@ fn open(program: &Path, api: &'static Api) -> Result<Library, LoadError> {
         std::env::remove_var(TABLE_VARIABLE);
         // The dynamic linker's own sentence is what the error was made from.
         let reason = |error: &dyn Error| error.source().map_or_else(|| error.to_string(), ToString::to_string);
-        library.map_err(|error| LoadError::Open { path, reason: reason(&error) })
+        library.map_err(|error| {
+            let reason = reason(&error);
+            match reason.split_once(UNDEFINED) {
+                Some((_, symbol)) => LoadError::Undefined { symbol: demangled(symbol.trim()) },
+                None => LoadError::Open { path, reason },
+            }
+        })
     }
 }
 

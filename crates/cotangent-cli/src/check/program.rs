@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use cotangent::emit::{Dialect, SharedWith, emit, emit_behind};
+use cotangent::emit::{Dialect, SharedWith, emit_behind, emit_beside};
 use cotangent::ir::build::FunctionBuilder;
 use cotangent::ir::walk;
 use cotangent::ir::{
     Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Name, Place, Provided,
-    Space, StmtKind, Type,
+    Space, StmtKind, Type, Unread,
 };
 use cotangent::rules::frees;
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
@@ -302,7 +302,9 @@ impl Program {
                 return Err(Findings(self.with_lines(&first)).into());
             }
             let status = run.status;
-            let message = format!("the program {}ended with {status}; are the arrays long enough?\n{first}", self.by());
+            // One that cannot be loaded says so in that way.
+            let question = if said.starts_with("error: ") { "" } else { "; are the arrays long enough?" };
+            let message = format!("the program {}ended with {status}{question}\n{first}", self.by());
             return Err(Stopped { message, took_too_long: status.signal() == Some(SIGALRM), left: None }.into());
         }
         let memory = self.outputs(module, evaluations, &std::fs::read(&output).context("cannot read the output")?)?;
@@ -445,7 +447,7 @@ impl Texts<'_> {
                     Some(provided) if dialect == Dialect::Cuda && *variant == Variant::Reverse => {
                         behind_the_program(module, provided)
                     }
-                    _ => in_a_namespace(module, dialect, format!("cotangent_derivative_{number}")),
+                    provided => in_a_namespace(module, provided, dialect, format!("cotangent_derivative_{number}")),
                 };
                 text += &printed;
                 let is_there = |name: &&String| module.globals.iter().any(|global| *global.name == ***name);
@@ -475,16 +477,50 @@ fn behind_the_program(module: &Module, provided: &Provided) -> (Module, String, 
     (module, String::new(), behind.text)
 }
 
-/// A derivative with all that it needs, apart from the program's own.
-fn in_a_namespace(module: &Module, dialect: Dialect, space: String) -> (Module, String, String) {
-    let module = renamed(module, |_| true);
-    let printed = emit(&module, dialect);
+/// A derivative with all that it needs, apart from the program's own but for variables that code uses which is not read.
+fn in_a_namespace(
+    module: &Module,
+    provided: Option<&Provided>,
+    dialect: Dialect,
+    space: String,
+) -> (Module, String, String) {
+    let mut module = renamed(module, |_| true);
+    if provided.is_some() {
+        // The program declares the functions of other files; in the namespace they would be others.
+        module.preamble.retain(|line| line.starts_with('<'));
+    }
+    let passes_code = passes_code(&module);
+    let is_shared = |global: &Global| {
+        let is_named = provided.is_some_and(|provided| provided.globals.contains(&global.name));
+        // Structs are the derivative's own.
+        passes_code && is_named && global.is_open() && !mentions_record(&global.ty)
+    };
+    let printed = emit_beside(&module, dialect, is_shared);
     let (includes, rest): (Vec<&str>, Vec<&str>) = printed.lines().partition(|line| line.starts_with("#include"));
     let mut text = format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
     if dialect == Dialect::Cpu {
         text += &symbols(&module, &space);
     }
     (module, space, text)
+}
+
+fn passes_code(module: &Module) -> bool {
+    let mut is_found = false;
+    for function in module.functions.iter() {
+        walk::each_stmt(&function.body, &mut |stmt| {
+            is_found |= matches!(stmt.kind, StmtKind::Opaque { code: Unread::Passed, .. });
+        });
+    }
+    is_found
+}
+
+fn mentions_record(ty: &Type) -> bool {
+    match ty {
+        Type::Record(_) => true,
+        Type::Pointer(pointer) => mentions_record(&pointer.pointee),
+        Type::Array(element, _) => mentions_record(element),
+        Type::Void | Type::Bool | Type::Int(_) | Type::Float(_) | Type::Opaque(_) => false,
+    }
 }
 
 /// How the harness calls the last function of a derivative; in the split form, after the one that fills the record.

@@ -160,10 +160,15 @@ impl<'a> Objects<'a> {
         self.module
     }
 
-    /// The memory that is handed, at any time, to code that is passed through, and what such code has made: each piece of it may
-    /// change all of that.
+    /// The memory that is handed, at any time, to code that is passed through, what such code has made, and variables
+    /// outside functions with what they lead to: each piece of it may change all of that.
     pub fn handed_over(&self) -> BTreeSet<Object> {
         let mut found = BTreeSet::from([Object::unread()]);
+        for (id, global) in self.module.globals.entries().filter(|(_, global)| global.is_open()) {
+            let variable = Place::new(PlaceKind::Global(id), global.ty.clone());
+            found.extend(self.of_place(&variable));
+            found.extend(self.reachable(&Expr::load(variable)));
+        }
         walk::each_stmt(&self.function.body, &mut |stmt| {
             if let StmtKind::Opaque { code: Unread::Passed, args, .. } = &stmt.kind {
                 args.iter().filter_map(OpaqueArg::value).for_each(|value| found.extend(self.reachable(&value)));

@@ -29,3 +29,8 @@ pub(super) fn definition(program: &Program<'_>, lines: &mut Lines, global: &Glob
     let external = if global.is_extern { "extern " } else { "" };
     lines.line(&format!("{external}{storage}{declared}{value};"));
 }
+
+/// Another name for a variable outside of the namespace that the text stands in.
+pub(super) fn reference(lines: &mut Lines, global: &Global) {
+    lines.line(&format!("static auto& {} = ::{};", split(&global.name).1, global.name));
+}

@@ -38,12 +38,17 @@ use layout::Lines;
 use names::{Names, namespace_of};
 use scope::Program;
 
-use crate::ir::{FunctionId, Module};
+use crate::ir::{FunctionId, Global, Module};
 
 /// The text of a module: headers, records, variables, functions.
 ///
 /// The module must be valid.
 pub fn emit(module: &Module, dialect: Dialect) -> String {
+    emit_beside(module, dialect, |_| false)
+}
+
+/// The same to stand in a namespace of its own, after a program, some of whose variables it shares.
+pub fn emit_beside(module: &Module, dialect: Dialect, is_shared: impl Fn(&Global) -> bool) -> String {
     let program = Program {
         module,
         spellings: dialect::spellings(dialect),
@@ -70,7 +75,11 @@ pub fn emit(module: &Module, dialect: Dialect) -> String {
     }
     for global in module.globals.iter() {
         sections.begin(Kind::Variable, namespace_of(&global.name));
-        global::definition(&program, &mut sections.lines, global);
+        if is_shared(global) {
+            global::reference(&mut sections.lines, global);
+        } else {
+            global::definition(&program, &mut sections.lines, global);
+        }
     }
     for id in used_before_definition(module) {
         sections.begin(Kind::Declaration, namespace_of(&module.functions[id].name));

@@ -134,6 +134,18 @@ pub struct Global {
     pub span: Span,
 }
 
+impl Global {
+    /// Whether host code that is not read may use it, and what it leads to: other files may see it, or call functions of this
+    /// file that do.
+    pub fn is_open(&self) -> bool {
+        match self.storage {
+            GlobalStorage::Device | GlobalStorage::Constant | GlobalStorage::Managed => self.is_extern,
+            GlobalStorage::Constexpr => false,
+            GlobalStorage::Host => true,
+        }
+    }
+}
+
 /// Where a variable outside functions lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GlobalStorage {

@@ -144,7 +144,7 @@ impl Pushforward<'_, '_> {
         }
         for (id, global) in self.ctx.primal.globals.entries() {
             let value = Expr::load(Place::new(PlaceKind::Global(id), global.ty.clone()));
-            if !global.storage.is_on_device() && self.activity.points_to_active(self.ctx.primal, &value) {
+            if global.is_open() && self.activity.points_to_active(self.ctx.primal, &value) {
                 found.push(format!("may use `{}`", global.name));
             }
         }

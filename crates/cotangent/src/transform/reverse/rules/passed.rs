@@ -23,7 +23,7 @@ impl Rules<'_> {
         }
         for (id, global) in self.facts.module.globals.entries() {
             let value = Expr::load(Place::new(PlaceKind::Global(id), global.ty.clone()));
-            if !global.storage.is_on_device() && self.leads_to_active(&value) {
+            if global.is_open() && self.leads_to_active(&value) {
                 let message = format!("code that is not read may use `{}`, which leads to active values", global.name);
                 self.refuse_passed(stmt, message, PASSED_HELP);
             }
