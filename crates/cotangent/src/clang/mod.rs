@@ -13,4 +13,4 @@ pub use ast::{Ast, Data, Kind, Node, NodeId, Reference, TypeName, Value};
 pub use join::{after, resolve};
 pub use meaning::changed_declaration;
 pub use read::{ReadError, STACK_BYTES, read};
-pub use sieve::{GENERATION, Sieve, is_not_system};
+pub use sieve::{GENERATION, Sieve, is_not_system, is_of_program};

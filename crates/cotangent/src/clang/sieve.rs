@@ -146,6 +146,11 @@ pub fn is_not_system(path: &str) -> bool {
     (!is_system || is_of_functors(path)) && !is_body_of_cuda(path)
 }
 
+/// Whether a file is the program's, and not one that is read because programs use it.
+pub fn is_of_program(path: &str) -> bool {
+    is_not_system(path) && !is_of_functors(path)
+}
+
 /// `std::plus` and its like, which libraries for device code hand around.
 fn is_of_functors(path: &str) -> bool {
     path.ends_with("/bits/stl_function.h")

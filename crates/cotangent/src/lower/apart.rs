@@ -3,8 +3,8 @@
 //!
 //! Whatever it calls is looked at. It may launch nothing, call none of CUDA's libraries, and mention no variable outside
 //! functions that can change; then all that it can reach is what it is handed and what it has made. What runs without being
-//! called by name, constructors, destructors and operators of the classes that it mentions, is looked at as well. A function
-//! that is chosen at run time, or whose body is not there, is not known to stay apart.
+//! called by name is looked at as well: constructors, destructors and operators of the classes that it mentions, and what the
+//! standard library may call. A function that is chosen at run time, or whose body is not there, is not known to stay apart.
 
 use std::collections::HashSet;
 
@@ -12,12 +12,19 @@ use super::context::{Context, Pass};
 use super::declarations::Declared;
 use super::passed::is_of_library;
 use super::stmt::is_constant;
-use crate::clang::{Kind, Node, NodeId, is_not_system};
+use crate::clang::{Kind, Node, NodeId, is_of_program};
+
+/// Functions that the standard library finds by the classes of their arguments.
+const FOUND_BY_ARGUMENTS: &[&str] =
+    &["swap", "iter_swap", "iter_move", "begin", "end", "data", "size", "get", "hash_value"];
 
 /// What is looked at, and what was.
+#[derive(Default)]
 struct Search<'a> {
     open: Vec<&'a Node>,
     seen: HashSet<NodeId>,
+    /// Classes that templates take as arguments.
+    arguments: HashSet<NodeId>,
     /// Spellings of types that were looked up.
     types: HashSet<&'a str>,
 }
@@ -25,11 +32,10 @@ struct Search<'a> {
 impl<'a> Context<'a> {
     /// Whether code of host functions stays apart.
     pub(super) fn stays_apart(&self, node: &'a Node) -> bool {
-        let mut search = Search { open: vec![node], seen: HashSet::new(), types: HashSet::new() };
-        // The standard library's templates may call them.
-        let operators = self.declarations(Pass::Host).all().filter(|it| it.record.is_none() && is_operator(it.node));
+        let mut search = Search { open: vec![node], ..Search::default() };
         let is_made = |declared: &Declared<'a>| declared.node.data.mangled_name.is_some();
-        search.open.extend(operators.filter(|it| is_made(it) && self.is_of_program(*it)).map(|it| it.node));
+        let called = self.declarations(Pass::Host).all().filter(|it| is_made(it) && self.may_be_called_by_library(*it));
+        search.open.extend(called.map(|it| it.node));
         while let Some(node) = search.open.pop() {
             if !self.looks_apart(node, &mut search) {
                 return false;
@@ -77,9 +83,25 @@ impl<'a> Context<'a> {
 
     /// Whether the program has a declaration, and not the standard library.
     fn is_of_program(&self, declared: Declared<'a>) -> bool {
+        is_of_program(self.declarations(Pass::Host).file_name(declared.node.span))
+    }
+
+    /// Whether the standard library's templates may call a function of the program that nobody hands them: an operator, what
+    /// they find by the classes of arguments, and what the program puts into their namespace.
+    fn may_be_called_by_library(&self, declared: Declared<'a>) -> bool {
+        let Declared { node, record, .. } = declared;
+        let is_found = record.is_none() && (is_operator(node) || FOUND_BY_ARGUMENTS.contains(&node.name()));
         let declarations = self.declarations(Pass::Host);
-        let is_standard = declarations.scope(declared).namespaces.starts_with("std::");
-        is_not_system(declarations.file_name(declared.node.span)) && !is_standard
+        // `template <> struct std::hash<Key>` may stand in any namespace.
+        let is_added = |class: NodeId| {
+            let class = declarations.get(class);
+            class.is_some_and(|class| {
+                let is_special = class.node.kind == Kind::ClassTemplateSpecializationDecl;
+                is_special && class.node.data.parent_decl_context_id.is_some()
+            })
+        };
+        let is_inside = || declarations.scope(declared).namespaces.starts_with("std::") || record.is_some_and(is_added);
+        is_function(node) && (is_found || is_inside()) && self.is_of_program(declared)
     }
 
     /// Looks at a function that may be called.
@@ -99,33 +121,59 @@ impl<'a> Context<'a> {
 
     /// Looks at what runs for the classes in a type without being called by name.
     fn types_apart(&self, spelling: &str, search: &mut Search<'a>) -> bool {
-        let records: Vec<NodeId> =
-            names_in(spelling).into_iter().filter_map(|name| self.find_record(Pass::Host, name)).collect();
-        records.into_iter().all(|record| !search.seen.insert(record) || self.class_apart(record, search))
+        names_in(spelling).into_iter().all(|(name, role)| {
+            let Some(record) = self.find_record(Pass::Host, name) else { return true };
+            let is_new = match role {
+                Role::Object => search.seen.insert(record),
+                Role::Argument => search.arguments.insert(record),
+            };
+            !is_new || self.class_apart(record, role, search)
+        })
     }
 
-    fn class_apart(&self, record: NodeId, search: &mut Search<'a>) -> bool {
-        let Some(Declared { node, .. }) = self.declarations(Pass::Host).get(record) else { return false };
+    fn class_apart(&self, record: NodeId, role: Role, search: &mut Search<'a>) -> bool {
+        let Some(declared) = self.declarations(Pass::Host).get(record) else { return false };
+        let node = declared.node;
+        // What the library's own classes call is what their arguments have.
+        if !self.is_of_program(declared) {
+            return true;
+        }
         // Fields may begin with the value of a call.
         search.open.extend(node.children(Kind::FieldDecl));
-        let mut members = node.inner.iter().filter(|member| is_operator(member) || is_made_or_ended(member));
+        let runs = |member: &&Node| match role {
+            Role::Object => is_operator(member) || is_made_or_ended(member),
+            Role::Argument => is_function(member),
+        };
         // What derived classes do in the place of a virtual function is not known.
         node.inner.iter().all(|member| !member.data.is_virtual)
             && node.data.bases.iter().all(|base| self.types_apart(&base.ty.0, search))
-            && members.all(|member| self.call(member.id, member, search))
+            && node.inner.iter().filter(runs).all(|member| self.call(member.id, member, search))
     }
 }
 
+/// How a type mentions a class.
+#[derive(Clone, Copy)]
+enum Role {
+    /// Objects of it are made, copied and ended.
+    Object,
+    /// A template takes it as an argument, and may call any of its functions, as `std::vector` calls its allocator's.
+    Argument,
+}
+
 /// The names in a type's spelling, those of templates with their arguments and without.
-fn names_in(spelling: &str) -> Vec<&str> {
+fn names_in(spelling: &str) -> Vec<(&str, Role)> {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
     let mut found = Vec::new();
+    let mut role = Role::Object;
     let mut rest = spelling;
     while let Some(start) = rest.find(is_part) {
+        if rest[..start].contains('<') {
+            role = Role::Argument;
+        }
         rest = &rest[start..];
         let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
-        found.push(&rest[..end]);
-        found.extend(closing(&rest[end..]).map(|close| &rest[..end + close]));
+        found.push((&rest[..end], role));
+        found.extend(closing(&rest[end..]).map(|close| (&rest[..end + close], role)));
         rest = &rest[end..];
     }
     found
@@ -153,6 +201,10 @@ fn is_made_or_ended(member: &Node) -> bool {
 fn is_operator(node: &Node) -> bool {
     let is_function = matches!(node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl);
     node.kind == Kind::CXXConversionDecl || is_function && node.name().starts_with("operator")
+}
+
+fn is_function(node: &Node) -> bool {
+    is_operator(node) || is_made_or_ended(node) || matches!(node.kind, Kind::FunctionDecl | Kind::CXXMethodDecl)
 }
 
 /// Whether the function that is called is named, and not a value.
