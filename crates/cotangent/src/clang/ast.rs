@@ -112,6 +112,9 @@ pub struct Data {
     /// A member function that a derived class may replace.
     #[serde(rename = "virtual")]
     pub is_virtual: bool,
+    /// A virtual function that has no body.
+    #[serde(rename = "pure")]
+    pub is_pure: bool,
     /// The field is a bit-field.
     pub is_bitfield: bool,
     /// The declaration that this one repeats.

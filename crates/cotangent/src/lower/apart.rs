@@ -3,8 +3,9 @@
 //!
 //! Whatever it calls is looked at. It may launch nothing, call none of CUDA's libraries, and mention no variable outside
 //! functions that can change; then all that it can reach is what it is handed and what it has made. What runs without being
-//! called by name is looked at as well: constructors, destructors and operators of the classes that it mentions, and what the
-//! standard library may call. A function that is chosen at run time, or whose body is not there, is not known to stay apart.
+//! called by name is looked at as well: constructors, destructors and operators of the classes that it mentions, every
+//! function that may be called in the place of a virtual one, and what the standard library may call. A function that is
+//! chosen at run time in another way, or whose body is not there, is not known to stay apart.
 
 use std::collections::HashSet;
 
@@ -114,8 +115,9 @@ impl<'a> Context<'a> {
                 }
                 true
             }
-            // Those of the compiler do what those of the members do, which are looked at.
-            None => node.data.is_implicit || node.data.explicitly_defaulted.is_some(),
+            // Those of the compiler do what those of the members do, which are looked at; in the place of a pure function one
+            // of a derived class is called.
+            None => node.data.is_implicit || node.data.explicitly_defaulted.is_some() || node.data.is_pure,
         }
     }
 
@@ -140,14 +142,29 @@ impl<'a> Context<'a> {
         }
         // Fields may begin with the value of a call.
         search.open.extend(node.children(Kind::FieldDecl));
+        // Of a derived class any member may be called where a virtual function of its base is.
+        let is_of_family = !node.data.bases.is_empty() || node.inner.iter().any(|member| member.data.is_virtual);
         let runs = |member: &&Node| match role {
-            Role::Object => is_operator(member) || is_made_or_ended(member),
-            Role::Argument => is_function(member),
+            Role::Object if !is_of_family => is_operator(member) || is_made_or_ended(member),
+            Role::Object | Role::Argument => is_function(member),
         };
-        // What derived classes do in the place of a virtual function is not known.
-        node.inner.iter().all(|member| !member.data.is_virtual)
-            && node.data.bases.iter().all(|base| self.types_apart(&base.ty.0, search))
+        node.data.bases.iter().all(|base| self.types_apart(&base.ty.0, search))
             && node.inner.iter().filter(runs).all(|member| self.call(member.id, member, search))
+            && (!is_of_family || self.derived_apart(record, search))
+    }
+
+    /// Looks at the classes that are derived from one. Those of other files are to it as functions of other files are.
+    fn derived_apart(&self, base: NodeId, search: &mut Search<'a>) -> bool {
+        let is_base = |spelling: &str| {
+            names_in(spelling).into_iter().any(|(name, _)| self.find_record(Pass::Host, name) == Some(base))
+        };
+        let derived: Vec<NodeId> = self
+            .declarations(Pass::Host)
+            .all()
+            .filter(|it| it.node.data.bases.iter().any(|base| is_base(&base.ty.0)))
+            .map(|it| it.node.id)
+            .collect();
+        derived.into_iter().all(|record| !search.seen.insert(record) || self.class_apart(record, Role::Object, search))
     }
 }
 

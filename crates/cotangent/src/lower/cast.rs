@@ -43,8 +43,17 @@ impl<'a> Body<'_, 'a> {
                 let null = Expr::new(ExprKind::Null, pointer.ty.clone());
                 Ok(Expr::binary(BinaryOp::NotEqual, pointer, null))
             }
+            // An enumeration of the runtime is true if it is not zero.
+            "IntegralToBoolean" => {
+                let value = self.value(operand)?;
+                let is_enumeration = matches!(value.ty, Type::Opaque(_));
+                Ok(if is_enumeration {
+                    Expr::binary(BinaryOp::NotEqual, convert(value, Type::INT), Expr::int(0)).at(node.span)
+                } else {
+                    convert(value, Type::Bool)
+                })
+            }
             "IntegralCast"
-            | "IntegralToBoolean"
             | "IntegralToFloating"
             | "FloatingToIntegral"
             | "FloatingCast"

@@ -96,6 +96,26 @@ impl<'a> Body<'_, 'a> {
         Some(OpaqueArg::Text(if is_name { FILE_NAME } else { text }.into()))
     }
 
+    /// The name of a function of C's library that a macro stands for, as it is written there: `std::` is a part of a name.
+    fn name_of_library(&self, node: &Node) -> Option<OpaqueArg> {
+        let callee = if node.kind == Kind::ImplicitCastExpr { node.inner.first()? } else { node };
+        let reference = callee.data.referenced_decl.as_ref().filter(|it| it.kind == Kind::FunctionDecl)?;
+        let name = reference.name.as_deref().filter(|name| !is_of_library(name) && !self.is_own(reference.id))?;
+        let written = self.text(*callee.spelling.as_deref()?)?;
+        (written == name).then(|| OpaqueArg::Text(name.into()))
+    }
+
+    /// Whether no more of an expression comes from a macro than the name that it begins with, as far as that tells.
+    fn begins_with_macro(&self, node: &Node) -> bool {
+        let mut first = node;
+        while let Some(inner) = first.inner.first() {
+            first = inner;
+        }
+        first.span.end < node.span.end
+            && self.text(first.span).is_some_and(is_word)
+            && self.name_of_library(first).is_some()
+    }
+
     /// Declares a variable that begins with what is passed through.
     pub(super) fn declare_passed(&mut self, local: LocalId, args: Vec<OpaqueArg>) {
         self.emit(StmtKind::Declare { local, init: None });
@@ -211,20 +231,22 @@ impl<'a> Body<'_, 'a> {
     /// Collects the variables of an expression; none if something in it must be read.
     fn look(&mut self, node: &'a Node, is_read: bool, passage: &mut Passage) -> Option<()> {
         let file = |span: &Span| self.context.declarations(self.pass).file_name(*span);
-        let is_own_macro = node.spelling.as_deref().is_some_and(|spelled| is_not_system(file(spelled)));
+        let is_own_macro =
+            node.spelling.as_deref().is_some_and(|spelled| is_not_system(file(spelled))) && !self.begins_with_macro(node);
         let is_load = node.kind == Kind::ImplicitCastExpr && node.data.cast_kind.as_deref() == Some("LValueToRValue");
         let is_in_parentheses = is_read && node.kind == Kind::ParenExpr;
         let is_element = is_load && node.inner.first().is_some_and(|inner| inner.kind != Kind::DeclRefExpr);
         if (is_own_macro || is_element)
             && !passage.is_conditional
-            && let Some(value) = self.read_number(node)
+            && let Some(value) = self.read_part(node)
         {
             passage.variables.push((node.span, OpaqueArg::Value(value)));
             return Some(());
         }
-        // What a macro of the program stands for is not there in the derivative, but for a text.
+        // What a macro of the program stands for is not there in the derivative, but for a text and a name of C's library.
         if is_own_macro {
-            let text = self.text_of_program(node).filter(|_| self.text(node.span).is_some_and(is_word))?;
+            let text = self.text_of_program(node).or_else(|| self.name_of_library(node));
+            let text = text.filter(|_| self.text(node.span).is_some_and(is_word))?;
             passage.variables.push((node.span, text));
             return Some(());
         }
@@ -250,10 +272,10 @@ impl<'a> Body<'_, 'a> {
         found
     }
 
-    /// The value of a part that lowering can read, in a variable: `sizes[0]`, or a number that a macro names.
-    fn read_number(&mut self, node: &'a Node) -> Option<Expr> {
+    /// The value of a part that lowering can read, in a variable: `sizes[0]`, a number that a macro names, `*handle`.
+    fn read_part(&mut self, node: &'a Node) -> Option<Expr> {
         let stands_alone = node.spelling.is_none() || self.text(node.span).is_some_and(is_word);
-        let ty = self.context.node_type(self.pass, node).ok().filter(is_number)?;
+        let ty = self.context.node_type(self.pass, node).ok().filter(|ty| is_number(ty) || is_handle(ty))?;
         if !stands_alone || node.is_glvalue() {
             return None;
         }
