@@ -87,6 +87,7 @@ inline cudaError_t cudaDeviceReset() {
   cudaDeviceSynchronize();
   return cudaSuccess;
 }
+inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device != 0) return ::cotangent::error(::cotangent::api->set_error(cudaErrorInvalidDevice));

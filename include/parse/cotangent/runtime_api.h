@@ -4,6 +4,10 @@
 
 #include "driver_types.h"
 
+// Names that CUDA had until its version 12. Derivatives call the functions by today's.
+#define cudaThreadSynchronize cudaDeviceSynchronize
+#define cudaThreadExit cudaDeviceReset
+
 extern "C" {
 // Memory.
 cudaError_t cudaMalloc(void** pointer, size_t size);

@@ -74,7 +74,7 @@ pub fn objects<'a>(module: &'a Module, function: &'a Function) -> Objects<'a> {
                 objects.store(&Place::local(for_loop.counter, ty), &for_loop.from);
             }
             StmtKind::Call { into: Some(place), .. } => objects.forget(place),
-            StmtKind::Runtime { call, into: Some(place), .. } if is_new_memory(call) => objects.allocate(place),
+            StmtKind::Runtime { call, into: Some(place), .. } if is_its_own(call, &place.ty) => objects.allocate(place),
             StmtKind::Runtime { into: Some(place), .. }
             | StmtKind::Atomic { into: Some(place), .. }
             | StmtKind::Collective { into: Some(place), .. }
@@ -118,9 +118,13 @@ pub fn is_handle(ty: &Type) -> bool {
     matches!(ty.pointee(), Some(Type::Opaque(_)))
 }
 
-/// Whether a function of the runtime returns new memory.
-fn is_new_memory(call: &str) -> bool {
-    matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
+/// Whether a function of the runtime returns new memory, or a text that is its own: the name of an error.
+fn is_its_own(call: &str, ty: &Type) -> bool {
+    match runtime_class(call) {
+        Some(RuntimeClass::Memory { .. }) => true,
+        Some(class) => class == RuntimeClass::Query && is_text(ty),
+        None => false,
+    }
 }
 
 impl Object {

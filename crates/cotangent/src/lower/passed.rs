@@ -295,11 +295,13 @@ impl<'a> Body<'_, 'a> {
         let is_pointed_to = node.kind == Kind::UnaryOperator && node.opcode() == "*";
         let is_place = is_pointed_to || matches!(node.kind, Kind::ArraySubscriptExpr | Kind::MemberExpr);
         let is_array = node.data.cast_kind.as_deref() == Some("ArrayToPointerDecay");
-        if node.spelling.is_some() || !(is_array || is_place && node.is_glvalue()) {
+        // A part of a text that nobody changes: `&name[5]`.
+        let is_address = node.kind == Kind::UnaryOperator && node.opcode() == "&" && node.ty() == "const char *";
+        if node.spelling.is_some() || !(is_array || is_address || is_place && node.is_glvalue()) {
             return None;
         }
         let before = self.block.len();
-        let part = if is_array {
+        let part = if is_array || is_address {
             let address = self.value_unspanned(node).ok();
             address.filter(|address| address.ty.pointee().is_some_and(is_number)).map(OpaqueArg::Value)
         } else {
