@@ -12,6 +12,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #ifndef COTANGENT_FAIL
@@ -236,15 +237,15 @@ void free_value(T* memory) {
 }
 template <class T>
 void free_device(T* memory) {
-  COTANGENT_CHECK(cudaFree(memory));
+  COTANGENT_CHECK(cudaFree(const_cast<std::remove_const_t<T>*>(memory)));
 }
 template <class T>
 void free_pinned(T* memory) {
-  COTANGENT_CHECK(cudaFreeHost(memory));
+  COTANGENT_CHECK(cudaFreeHost(const_cast<std::remove_const_t<T>*>(memory)));
 }
 template <class T>
 void free_host(T* memory) {
-  std::free(memory);
+  std::free(const_cast<std::remove_const_t<T>*>(memory));
 }
 
 // Memory that a program frees before the reverse sweep: it is freed when the derivative ends.

@@ -10,16 +10,19 @@ use crate::source_text::{SourceText, source_text};
 /// The user's files, and the files that these and they include in quotation marks, with their texts. Folders are those that `-I`
 /// names.
 pub fn own_files(file: &Path, flags: &ParseFlags) -> Vec<(PathBuf, String)> {
-    included(file, flags, quoted_include)
+    included(file, flags, |_| None)
 }
 
-/// The same with the libraries of headers in folders that `-I` names, `<glm/glm.hpp>`, apart from large ones.
+/// The same with the libraries of headers in folders that `-I` names, `<glm/glm.hpp>` and `<helper.h>`, apart from large ones
+/// and CUDA's.
 pub fn own_files_and_libraries(file: &Path, flags: &ParseFlags) -> Vec<(PathBuf, String)> {
-    included(file, flags, |line| quoted_include(line).or_else(|| library_include(line)))
+    included(file, flags, library_include)
 }
 
-fn included(file: &Path, flags: &ParseFlags, name_in: impl Fn(&str) -> Option<&str>) -> Vec<(PathBuf, String)> {
+fn included(file: &Path, flags: &ParseFlags, library_in: fn(&str) -> Option<&str>) -> Vec<(PathBuf, String)> {
     let folders = named_folders(&flags.clang_args, &["-I"]);
+    let of_libraries = folders.iter().filter(|folder| !folder.join("cuda_runtime.h").is_file());
+    let of_libraries: Vec<PathBuf> = of_libraries.cloned().collect();
     let mut found = Vec::new();
     let others = flags.others.iter().filter_map(|other| std::path::absolute(other).ok());
     let mut waiting: Vec<PathBuf> = [file.to_path_buf()].into_iter().chain(others).collect();
@@ -28,14 +31,22 @@ fn included(file: &Path, flags: &ParseFlags, name_in: impl Fn(&str) -> Option<&s
         // What cannot be read is Clang's to complain about.
         let Ok(SourceText { text, .. }) = source_text(&path) else { continue };
         let own_folder = path.parent().map(Path::to_path_buf);
-        for name in text.lines().filter_map(&name_in) {
-            let candidates = own_folder.iter().chain(&folders).map(|folder| without_dots(&folder.join(name)));
-            let first = candidates.into_iter().find(|candidate| candidate.is_file());
+        for line in text.lines() {
+            let first = match (quoted_include(line), library_in(line)) {
+                (Some(name), _) => first_file(own_folder.iter().chain(&folders), name),
+                (None, Some(name)) => first_file(of_libraries.iter(), name),
+                (None, None) => None,
+            };
             waiting.extend(first.filter(|path| seen.insert(path.clone())));
         }
         found.push((path, text));
     }
     found
+}
+
+/// The file of that name in the first folder that has one.
+fn first_file<'f>(mut folders: impl Iterator<Item = &'f PathBuf>, name: &str) -> Option<PathBuf> {
+    folders.find_map(|folder| Some(without_dots(&folder.join(name))).filter(|path| path.is_file()))
 }
 
 /// The path without `.` and `name/..`: headers that include each other so would have ever longer names.
@@ -58,10 +69,10 @@ pub(crate) fn quoted_include(line: &str) -> Option<&str> {
     included_name(line)?.strip_prefix('"')?.split('"').next()
 }
 
-/// The name in `#include <library/name>`, unless the library is large.
+/// The name in `#include <name>`, unless the library is large.
 fn library_include(line: &str) -> Option<&str> {
     let name = included_name(line)?.strip_prefix('<')?.split('>').next()?;
-    (name.contains('/') && !is_include_of_large(line)).then_some(name)
+    (!is_include_of_large(line)).then_some(name)
 }
 
 fn included_name(line: &str) -> Option<&str> {

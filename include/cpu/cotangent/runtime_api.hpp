@@ -7,3 +7,4 @@
 #include "cotangent/runtime_memory.hpp"
 #include "cotangent/runtime_device.hpp"
 #include "cotangent/runtime_function.hpp"
+#include "cotangent/textures.hpp"

@@ -17,7 +17,7 @@ inline CotangentRequest on_stream(cudaStream_t stream, CotangentSite site) { ret
 
 template <class T>
 cudaError_t allocate(T** pointer, size_t size, CotangentMemory memory, CotangentRequest request) {
-  return error(api->allocate(reinterpret_cast<void**>(pointer), size, memory, request));
+  return error(api->allocate(static_cast<void**>(static_cast<void*>(pointer)), size, memory, request));
 }
 
 inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind kind, CotangentRequest request) {

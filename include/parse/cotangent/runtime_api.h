@@ -128,34 +128,34 @@ cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t shared = 0, cudaStre
 }
 
 // The typed forms of C++: a pointer to any type, a symbol by reference, a
-// kernel by name.
+// kernel by name. What a pointer leads to may be `const`.
 template <class T>
 cudaError_t cudaMalloc(T** pointer, size_t size) {
-  return ::cudaMalloc(reinterpret_cast<void**>(pointer), size);
+  return ::cudaMalloc(static_cast<void**>(static_cast<void*>(pointer)), size);
 }
 template <class T>
 cudaError_t cudaMallocManaged(T** pointer, size_t size, unsigned int flags = cudaMemAttachGlobal) {
-  return ::cudaMallocManaged(reinterpret_cast<void**>(pointer), size, flags);
+  return ::cudaMallocManaged(static_cast<void**>(static_cast<void*>(pointer)), size, flags);
 }
 template <class T>
 cudaError_t cudaMallocHost(T** pointer, size_t size, unsigned int flags = 0) {
-  return ::cudaHostAlloc(reinterpret_cast<void**>(pointer), size, flags);
+  return ::cudaHostAlloc(static_cast<void**>(static_cast<void*>(pointer)), size, flags);
 }
 template <class T>
 cudaError_t cudaHostAlloc(T** pointer, size_t size, unsigned int flags) {
-  return ::cudaHostAlloc(reinterpret_cast<void**>(pointer), size, flags);
+  return ::cudaHostAlloc(static_cast<void**>(static_cast<void*>(pointer)), size, flags);
 }
 template <class T>
 cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
-  return ::cudaMallocPitch(reinterpret_cast<void**>(pointer), pitch, width, height);
+  return ::cudaMallocPitch(static_cast<void**>(static_cast<void*>(pointer)), pitch, width, height);
 }
 template <class T>
 cudaError_t cudaMallocAsync(T** pointer, size_t size, cudaStream_t stream) {
-  return ::cudaMallocAsync(reinterpret_cast<void**>(pointer), size, stream);
+  return ::cudaMallocAsync(static_cast<void**>(static_cast<void*>(pointer)), size, stream);
 }
 template <class T>
 cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
-  return ::cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
+  return ::cudaHostGetDevicePointer(static_cast<void**>(static_cast<void*>(device)), host, flags);
 }
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t size, size_t offset = 0,

@@ -2,10 +2,24 @@
 // them and to say at which call. None of them can be run or differentiated.
 #pragma once
 
+#include "cotangent/arrays.h"
 #include "host_defines.h"
 
-typedef unsigned long long cudaTextureObject_t;
-typedef unsigned long long cudaSurfaceObject_t;
+extern "C" {
+cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* format, size_t width,
+                            size_t height = 0, unsigned int flags = 0);
+cudaError_t cudaFreeArray(cudaArray_t array);
+cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+                                  size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
+                                    const cudaTextureDesc* how, const void* view);
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
+}
+
+template <class T>
+cudaChannelFormatDesc cudaCreateChannelDesc();
 
 #define COTANGENT_TEXTURE(name)                                     \
   template <class T, class... Where>                                \

@@ -487,7 +487,7 @@ fn in_a_namespace(
     let mut module = renamed(module, |_| true);
     if provided.is_some() {
         // The program declares the functions of other files; in the namespace they would be others.
-        module.preamble.retain(|line| line.starts_with('<'));
+        module.preamble.retain(|line| line.starts_with(['<', '#']));
     }
     let passes_code = passes_code(&module);
     let is_shared = |global: &Global| {
@@ -496,7 +496,9 @@ fn in_a_namespace(
         passes_code && is_named && global.is_open() && !mentions_record(&global.ty)
     };
     let printed = emit_beside(&module, dialect, is_shared);
-    let (includes, rest): (Vec<&str>, Vec<&str>) = printed.lines().partition(|line| line.starts_with("#include"));
+    let is_of_header =
+        |line: &&str| ["#include", "#if __has_include", "#endif"].iter().any(|word| line.starts_with(word));
+    let (includes, rest): (Vec<&str>, Vec<&str>) = printed.lines().partition(is_of_header);
     let mut text = format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
     if dialect == Dialect::Cpu {
         text += &symbols(&module, &space);

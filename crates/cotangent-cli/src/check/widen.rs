@@ -221,9 +221,12 @@ const BY_POINTER: &[(&str, &str)] = &[
     ("sincospif", "sincospi"),
 ];
 
-/// A function of single precision alone, as one of double precision.
-const SATURATED: &str = "inline double cotangent_saturated(double x) { return x > 0 ? (x < 1 ? x : 1.0) : 0.0; }\n\
-    #define __saturatef cotangent_saturated\n";
+/// Functions of single precision alone, as ones of double precision.
+const OF_SINGLE: &str = "inline double cotangent_saturated(double x) { return x > 0 ? (x < 1 ? x : 1.0) : 0.0; }\n\
+    #define __saturatef cotangent_saturated\n\
+    inline cudaError_t cudaEventElapsedTime(double* passed, cudaEvent_t from, cudaEvent_t to) {\n\
+      float single = 0;\n  cudaError_t error = cudaEventElapsedTime(&single, from, to);\n  *passed = single;\n\
+      return error;\n}\n";
 
 /// Headers that are read when `float` has changed its meaning already: with it they change theirs.
 const WIDENED: &[&str] = &["cuda_bf16.h", "cuda_fp16.h"];
@@ -233,7 +236,7 @@ pub(crate) fn header(texts: &[&str]) -> String {
     let mut header = String::from("#pragma once\n#define COTANGENT_WIDE_HALF\n");
     header += &libraries(texts);
     let by_pointer = BY_POINTER.iter().map(|(single, double)| ((*single).to_owned(), (*double).to_owned()));
-    header += SATURATED;
+    header += OF_SINGLE;
     header += "#define float double\n";
     for size in 1..=4 {
         header += &format!("#define float{size} double{size}\n#define make_float{size} make_double{size}\n");

@@ -36,8 +36,10 @@ pub struct Exposed {
     pub wrt: Vec<String>,
 }
 
-/// No function but `main` may have its name, and it may have no parameters of ours.
-const MAIN: (&str, &str) = ("main", "main_program");
+/// No function but `main` may have its name, and it may have no parameters of ours: it is called otherwise. So is a function
+/// that is declared elsewhere without them.
+const MAIN: &str = "main";
+const OTHERWISE: &str = "_program";
 
 /// Adds a change to an array of the device. In the user's file, as what is differentiated is all in one text.
 const CHANGE: &str = "template <class Number> __global__ void cotangent_change(Number* to, const Number* change, \
@@ -89,7 +91,7 @@ pub fn expose(host: &Ast, main: FileId, variables: Variables<'_>) -> Result<Expo
     if !problems.is_empty() {
         return Err(problems.into_iter().map(|problem| *problem).collect());
     }
-    let is_main = function.name() == MAIN.0;
+    let is_main = function.name() == MAIN;
     // A pointer is nothing that can be seeded, and what it points to may be returned as an output: null is returned instead.
     let is_pointer = function.ty().split('(').next().is_some_and(|result| result.trim_end().ends_with('*'));
     if is_main || is_pointer || function.ty().starts_with("void ") {
@@ -99,8 +101,8 @@ pub fn expose(host: &Ast, main: FileId, variables: Variables<'_>) -> Result<Expo
         editor.return_null();
     }
     let Editor { params: added, mut edits, wrt, .. } = editor;
-    // Other functions may call it as it was. Where it is declared too, they call what is declared.
-    let default = if is_main || is_declared { "" } else { " = 0" };
+    // Other functions may call it as it was. Where it is declared too, what they call is defined after it.
+    let default = if is_main { "" } else { " = 0" };
     let added: Vec<String> = added.into_iter().map(|param| param + default).collect();
     let added = added.join(", ");
     let head = &text[function.span.start as usize..body.span.start as usize];
@@ -124,12 +126,19 @@ pub fn expose(host: &Ast, main: FileId, variables: Variables<'_>) -> Result<Expo
         let end = body.span.end as usize - 1;
         edits.push(Edit { start: end, end, text: " return 0; ".to_owned() });
     }
-    if is_main {
-        edits.push(Edit { start: start + name, end: start + name + MAIN.0.len(), text: MAIN.1.to_owned() });
+    if is_main || is_declared {
+        let end = start + name + function.name().len();
+        edits.push(Edit { start: end, end, text: OTHERWISE.to_owned() });
+    }
+    if is_declared {
+        let end = body.span.end as usize;
+        let text = format!(" {head}{{ return {}{OTHERWISE}({}); }}", function.name(), params.join(", "));
+        edits.push(Edit { start: end, end, text });
     }
     edits.push(Edit { start: holder as usize, end: holder as usize, text: CHANGE.to_owned() });
-    let function = if is_main { MAIN.1 } else { variables.function };
-    Ok(Exposed { text: apply(text, edits), function: function.to_owned(), wrt })
+    let otherwise = if is_main || is_declared { OTHERWISE } else { "" };
+    let (called, types) = variables.function.split_at(variables.function.find('(').unwrap_or(variables.function.len()));
+    Ok(Exposed { text: apply(text, edits), function: format!("{called}{otherwise}{types}"), wrt })
 }
 
 struct Found<'a> {

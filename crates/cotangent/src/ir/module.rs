@@ -34,8 +34,8 @@ pub struct Module {
     pub functions: IdVec<FunctionId, Function>,
     /// What the program says about calls of its functions, at most one rule a function, and one pushforward.
     pub rules: Vec<Rule>,
-    /// What code that is passed through needs before it: headers in angle brackets, declarations of functions of other files.
-    /// It is no part of the program's meaning, and of its text form neither.
+    /// What code that is passed through needs before it: headers in angle brackets, some only where there
+    /// is one, and declarations of functions of other files. It is no part of the program's meaning, and of its text form neither.
     pub preamble: std::collections::BTreeSet<Name>,
     /// Whether such code names what only the program has: then the program's own text must stand before this.
     pub needs_program: bool,

@@ -231,8 +231,8 @@ impl<'a> Body<'_, 'a> {
     /// Collects the variables of an expression; none if something in it must be read.
     fn look(&mut self, node: &'a Node, is_read: bool, passage: &mut Passage) -> Option<()> {
         let file = |span: &Span| self.context.declarations(self.pass).file_name(*span);
-        let is_own_macro =
-            node.spelling.as_deref().is_some_and(|spelled| is_not_system(file(spelled))) && !self.begins_with_macro(node);
+        let is_own_macro = node.spelling.as_deref().is_some_and(|spelled| is_not_system(file(spelled)))
+            && !self.begins_with_macro(node);
         let is_load = node.kind == Kind::ImplicitCastExpr && node.data.cast_kind.as_deref() == Some("LValueToRValue");
         let is_in_parentheses = is_read && node.kind == Kind::ParenExpr;
         let is_element = is_load && node.inner.first().is_some_and(|inner| inner.kind != Kind::DeclRefExpr);
@@ -366,14 +366,8 @@ impl<'a> Body<'_, 'a> {
     /// without `std::`.
     fn opening(&self, span: Span) -> Vec<Name> {
         let text = self.context.declarations(self.pass).text_of_file(span).unwrap_or_default();
-        let included = text.lines().filter_map(|line| {
-            let header = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim();
-            let end = header.find('>').filter(|_| header.starts_with('<'))?;
-            Some(&header[..=end])
-        });
-        let is_needed = |header: &&str| !OWN_HEADERS.iter().any(|own| header.starts_with(own));
         let opened = text.lines().map(str::trim).find(|line| *line == "using namespace std;");
-        included.filter(is_needed).chain(opened).map(Name::from).collect()
+        included_headers(text).into_iter().chain(opened.map(Name::from)).collect()
     }
 
     fn pieces(&self, span: Span, mut variables: Vec<(Span, OpaqueArg)>) -> Option<Vec<OpaqueArg>> {
@@ -391,6 +385,43 @@ impl<'a> Body<'_, 'a> {
         push_text(&mut pieces, self.text(Span { start, ..span })?)?;
         Some(joined(pieces))
     }
+}
+
+/// The headers that a text includes in angle brackets. One that stands under a condition may be of another system, and is
+/// included where there is one.
+fn included_headers(text: &str) -> Vec<Name> {
+    let mut found = Vec::new();
+    // Of each condition that is open, whether it tells anything: a guard against including the file twice does not.
+    let mut conditions: Vec<bool> = Vec::new();
+    let mut directives = text.lines().filter_map(directive).peekable();
+    while let Some((word, rest)) = directives.next() {
+        match word {
+            "if" | "ifdef" => conditions.push(true),
+            "ifndef" => {
+                conditions.push(directives.peek().is_none_or(|(word, name)| *word != "define" || *name != rest));
+            }
+            "endif" => {
+                conditions.pop();
+            }
+            "include" => {
+                let header = rest.find('>').filter(|_| rest.starts_with('<')).map(|end| &rest[..=end]);
+                let header = header.filter(|header| !OWN_HEADERS.iter().any(|own| header.starts_with(own)));
+                found.extend(header.map(|header| match conditions.contains(&true) {
+                    true => format!("#if __has_include({header})\n#include {header}\n#endif").into(),
+                    false => Name::from(header),
+                }));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The word after `#` in a line, and what follows it.
+fn directive(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start().strip_prefix('#')?.trim_start();
+    let end = line.find(|letter: char| !letter.is_ascii_lowercase()).unwrap_or(line.len());
+    Some((&line[..end], line[end..].trim()))
 }
 
 fn is_word(text: &str) -> bool {
