@@ -58,6 +58,30 @@ fn a_variable_of_another_file_has_its_value() {
     assert!(text.contains("extern double rate;"), "without it the program's is meant: {text}");
 }
 
+/// What writes messages keeps the name of a file. What is read may not ask for that name, which changes unseen.
+#[test]
+fn a_function_of_any_number_of_arguments_passes_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "#include <cstdarg>\n#include <cstdio>\n#include <functional>\n/// Where it goes.\nchar* path = nullptr;\n\
+        int say(const char* format, ...) {\n  static int times = 0;\n  if (!path) path = new char[4]{'l', 'o', 'g', 0};\n  \
+        va_list list;\n  va_start(list, format);\n  vprintf(format, list);\n  va_end(list);\n  return ++times;\n}\n";
+    std::fs::write(folder.path().join("log.cu"), log).unwrap();
+    let check = ["check", "first.cu", "log.cu", "--fn", "f", "--args", "in<double>(1), out<double>(1)"];
+    let told = |condition: &str| {
+        let first = format!(
+            "extern char* path;\nint say(const char*, ...);\n\
+             void f(const double* x, double* y) {{\n  say(\"%d of %s\\n\", 3, \"f\");\n  {condition}y[0] = x[0] * x[0];\n}}\n"
+        );
+        std::fs::write(folder.path().join("first.cu"), first).unwrap();
+        said_in(folder.path(), COMMAND, &check)
+    };
+    let (text, code) = told("");
+    assert_eq!(code, Some(0), "{text}");
+    let (text, code) = told("if (path[0] == 'l') ");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("C0104") && text.contains("may be changed by code that is not read"), "{text}");
+}
+
 #[test]
 fn a_macro_of_another_file_is_noticed() {
     let (text, code) = said("#ifndef SCALE\n#define SCALE 3.0\n#endif", &CHECK);

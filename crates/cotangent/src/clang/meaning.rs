@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::ast::{Ast, Base, Kind, Node, Reference, TypeName};
-use super::sieve::is_not_system;
+use super::sieve::{is_not_system, is_system};
 use crate::source::Span;
 
 /// The first declaration of the program's own in a file that is read alone to which none is equal in another tree.
@@ -26,11 +26,12 @@ fn key(node: &Node) -> Key<'_> {
     (node.kind, node.name(), node.data.mangled_name.as_deref())
 }
 
-/// What stands in the program's own files, outside of other declarations.
+/// What stands in the program's own files, outside of other declarations. Of the standard library some is read too, but what
+/// is instantiated of its templates depends on what else is included.
 fn own_declarations(ast: &Ast) -> Vec<&Node> {
     let is_own = |node: &&Node| {
         let file = ast.sources.files.get(node.span.file);
-        file.is_some_and(|file| is_not_system(&file.name) && file.text.is_some())
+        file.is_some_and(|file| is_not_system(&file.name) && !is_system(&file.name) && file.text.is_some())
     };
     let mut found = Vec::new();
     let mut open: Vec<&Node> = ast.declarations.iter().rev().filter(is_own).collect();
@@ -75,12 +76,14 @@ fn is_same(left: &Node, right: &Node) -> bool {
 }
 
 /// Another file may instantiate templates that a file alone does not, in another order, and more of what is in them.
+/// Comments mean nothing, and Clang gives an instance that of any of its declarations.
 fn has_same_parts(left: &Node, right: &Node) -> bool {
     let is_template = matches!(left.kind, Kind::FunctionTemplateDecl | Kind::ClassTemplateDecl);
     let is_of_body = |part: &Node| matches!(part.kind, Kind::CompoundStmt | Kind::CXXCtorInitializer);
     let has_body = left.has(Kind::CompoundStmt);
-    let mut rest = right.inner.iter().filter(|part| !part.data.is_implicit && (has_body || !is_of_body(part)));
-    let mut parts = left.inner.iter().filter(|part| !part.data.is_implicit);
+    let is_written = |part: &Node| !part.data.is_implicit && part.kind != Kind::FullComment;
+    let mut rest = right.inner.iter().filter(|part| is_written(part) && (has_body || !is_of_body(part)));
+    let mut parts = left.inner.iter().filter(|part| is_written(part));
     if is_template {
         let is_only_named =
             |part: &Node| part.kind == Kind::ClassTemplateSpecializationDecl && !part.data.complete_definition;

@@ -137,13 +137,17 @@ impl Sieve {
 /// Whether a declaration in that file may be asked for: everything but the standard library's and Clang's own headers,
 /// and the bodies that a CUDA toolkit gives to its functions, which the tables of `rules` stand for.
 pub fn is_not_system(path: &str) -> bool {
-    let is_system = path.starts_with("/usr/include/c++/")
+    (!is_system(path) || is_of_functors(path)) && !is_body_of_cuda(path)
+}
+
+/// Whether a file is the standard library's, or Clang's own.
+pub(super) fn is_system(path: &str) -> bool {
+    path.starts_with("/usr/include/c++/")
         || path.starts_with("/usr/include/x86_64-linux-gnu/")
         || path.starts_with("/usr/include/aarch64-linux-gnu/")
         || path.contains("/lib/clang/")
         || path.contains("/lib/gcc/")
-        || path.strip_prefix("/usr/include/").is_some_and(|rest| !rest.contains('/'));
-    (!is_system || is_of_functors(path)) && !is_body_of_cuda(path)
+        || path.strip_prefix("/usr/include/").is_some_and(|rest| !rest.contains('/'))
 }
 
 /// Whether a file is the program's, and not one that is read because programs use it.

@@ -2,10 +2,11 @@
 //! function that is differentiated shares with others.
 //!
 //! Whatever it calls is looked at. It may launch nothing, call none of CUDA's libraries, and mention no variable outside
-//! functions that can change; then all that it can reach is what it is handed and what it has made. What runs without being
-//! called by name is looked at as well: constructors, destructors and operators of the classes that it mentions, every
-//! function that may be called in the place of a virtual one, and what the standard library may call. A function that is
-//! chosen at run time in another way, or whose body is not there, is not known to stay apart.
+//! functions that can change, but for texts that nothing else mentions (the name of a log file); then all that it can reach is
+//! what it is handed and what it has made. What runs without being called by name is looked at as well: constructors,
+//! destructors and operators of the classes that it mentions, every function that may be called in the place of a virtual
+//! one, and what the standard library may call. A function that is chosen at run time in another way, or whose body is not
+//! there, is not known to stay apart.
 
 use std::collections::HashSet;
 
@@ -28,11 +29,13 @@ struct Search<'a> {
     arguments: HashSet<NodeId>,
     /// Spellings of types that were looked up.
     types: HashSet<&'a str>,
+    /// Texts outside functions that it may change.
+    texts: Vec<&'a str>,
 }
 
 impl<'a> Context<'a> {
     /// Whether code of host functions stays apart.
-    pub(super) fn stays_apart(&self, node: &'a Node) -> bool {
+    pub(super) fn stays_apart(&mut self, node: &'a Node) -> bool {
         let mut search = Search { open: vec![node], ..Search::default() };
         let is_made = |declared: &Declared<'a>| declared.node.data.mangled_name.is_some();
         let called = self.declarations(Pass::Host).all().filter(|it| is_made(it) && self.may_be_called_by_library(*it));
@@ -42,6 +45,7 @@ impl<'a> Context<'a> {
                 return false;
             }
         }
+        self.texts_apart.extend(search.texts);
         true
     }
 
@@ -72,7 +76,11 @@ impl<'a> Context<'a> {
         let declared = declarations.get(id).filter(|declared| self.is_of_program(*declared));
         let Some(Declared { node, .. }) = declared else { return !is_of_library(name) };
         match node.kind {
-            Kind::VarDecl => declarations.is_local(id) || is_constant(node),
+            Kind::VarDecl if declarations.is_local(id) || is_constant(node) => true,
+            Kind::VarDecl => {
+                search.texts.push(node.name());
+                is_text(node) && self.module.globals.iter().all(|global| *global.name != *node.name())
+            }
             Kind::FunctionDecl
             | Kind::CXXMethodDecl
             | Kind::CXXConstructorDecl
@@ -211,6 +219,11 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
+/// Whether a variable is a pointer to characters that can point elsewhere later.
+fn is_text(variable: &Node) -> bool {
+    matches!(variable.ty(), "char *" | "const char *")
+}
+
 fn is_made_or_ended(member: &Node) -> bool {
     matches!(member.kind, Kind::CXXConstructorDecl | Kind::CXXDestructorDecl)
 }
@@ -231,8 +244,10 @@ fn is_named(callee: &Node) -> bool {
         Kind::DeclRefExpr => {
             callee.data.referenced_decl.as_ref().is_some_and(|it| !matches!(it.kind, Kind::VarDecl | Kind::ParmVarDecl))
         }
-        Kind::ImplicitCastExpr if callee.data.cast_kind.as_deref() == Some("FunctionToPointerDecay") => {
-            callee.inner.first().is_some_and(is_named)
+        Kind::ImplicitCastExpr => {
+            let is_function =
+                matches!(callee.data.cast_kind.as_deref(), Some("FunctionToPointerDecay" | "BuiltinFnToFnPtr"));
+            is_function && callee.inner.first().is_some_and(is_named)
         }
         Kind::ParenExpr => callee.inner.first().is_some_and(is_named),
         _ => false,

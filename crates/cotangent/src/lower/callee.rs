@@ -195,6 +195,12 @@ impl<'a> Body<'_, 'a> {
             && !(is_maker(name) && known.is_some())
             && !((is_runtime(name) || name == PITCHED_MEMORY) && known.is_some())
         {
+            // Its arguments are not told by parameters. Such functions write messages, and those that stay apart pass through.
+            if definition.ty().contains("...)") {
+                let message = format!("`{name}` takes any number of arguments, which is not supported");
+                let instead = "leave the message out, or hand it texts and numbers alone";
+                return problem_with_help(diagnostic::UNSUPPORTED_CALL, node.span, message, "called here", instead);
+            }
             let is_static = definition.data.storage_class.as_deref() == Some("static");
             let is_implicit = definition.data.is_implicit || definition.data.explicitly_defaulted.is_some();
             if definition.name() == "operator=" && is_implicit {

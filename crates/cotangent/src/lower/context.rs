@@ -59,6 +59,8 @@ pub(super) struct Context<'a> {
     pub(super) scope: String,
     /// Variables outside functions whose initial values are being lowered.
     pub(super) open_globals: HashSet<(Pass, NodeId)>,
+    /// Texts outside functions that code may change which is passed through: what is read may not mention them.
+    pub(super) texts_apart: HashSet<&'a str>,
     /// Records whose values run a destructor of the user's.
     pub(super) destructors: HashSet<RecordId>,
     /// Classes of host code that were tried, and those that cannot be read.
@@ -108,6 +110,7 @@ impl<'a> Context<'a> {
             lambdas: HashMap::new(),
             scope: String::new(),
             open_globals: HashSet::new(),
+            texts_apart: HashSet::new(),
             destructors: HashSet::new(),
             unread_classes: HashMap::new(),
             type_depth: 0,

@@ -239,6 +239,15 @@ impl<'a> Body<'_, 'a> {
             return broken(node.span, "a variable that it does not declare");
         };
         let variable = declared.node;
+        if self.context.texts_apart.contains(variable.name()) {
+            return problem_with_help(
+                diagnostic::UNSUPPORTED_DECLARATION,
+                node.span,
+                format!("the text `{}` may be changed by code that is not read", variable.name()),
+                "mentioned here",
+                "hand the text to the function",
+            );
+        }
         let is_extern = is_only_declared(variable);
         let linker_name = variable.data.mangled_name.as_deref().filter(|_| is_extern);
         let definition = linker_name.and_then(|name| self.context.declarations(self.pass).defined_variable(name));
