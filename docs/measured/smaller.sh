@@ -25,6 +25,9 @@ smaller dslash-cuda main.cu 's/LDIM\*LDIM\*LDIM\*LDIM/16/'
 smaller libor-cuda main.cu 's/BLOCK_SIZE 64/BLOCK_SIZE 4/; s/GRID_SIZE 1500/GRID_SIZE 2/; s/NPATH 96000/NPATH 8/'
 # What they read: numbers of our own.
 awk 'BEGIN { srand(3); print 192; for (i = 0; i < 192; i++) { printf "%.3f", 0.5 + 0.002 * i; for (j = 0; j < 4; j++) { printf " %d", j < 3 ? (i + j * 7 + 1) % 192 + 1 : -1 - i % 2; for (k = 0; k < 3; k++) printf " %.3f", 0.05 + 0.25 * rand() } print "" } }' > small/cfd-cuda/mesh
+smaller d2q9-bgk-cuda main.cu 's/speeds\[1\] = w1;/speeds[1] = w1 * 1.1f;/; s/speeds\[2\] = w1;/speeds[2] = w1 * 1.05f;/'
+printf '%s\n' 128 4 2 10 0.1 0.005 1.7 > small/d2q9-bgk-cuda/params
+printf '%s\n' '0 0 1' '5 2 1' '77 3 1' > small/d2q9-bgk-cuda/obstacles
 smaller matern-cuda main.cu 's/16\*16\*16/16/'
 smaller feynman-kac-cuda main.cu 's/nj = 128/nj = 6/; s/double h = 0.001/double h = 0.2/'
 # Not sizes: input that the programs leave unset, that lies on kinks, or that makes results which are no numbers.
