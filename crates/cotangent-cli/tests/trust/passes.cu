@@ -54,6 +54,14 @@ __global__ void counted_loops(float* y, const float* x, int n) {
   while (k < n) { s = 0.5f * s + x[k] * x[k]; k++; }
   y[threadIdx.x] = s;
 }
+__global__ void stores_of_warps(float* y, const float* x) {
+  __shared__ float sums[32];
+  float s = x[threadIdx.x] * x[threadIdx.x];
+  for (int k = 16; k > 0; k /= 2) s += __shfl_xor_sync(0xffffffff, s, k);
+  sums[threadIdx.x / 32] = s;
+  __syncthreads();
+  y[threadIdx.x] = sums[0] * x[threadIdx.x];
+}
 // And one for each pass after reverse mode.
 __global__ void references_to_pointers(float* y, const float* x, int n) {
   float own[2] = {0.0f, 0.0f};

@@ -78,6 +78,16 @@ impl<'a> Uniform<'a> {
         Self { is_in_a_row, ..Self::new(function) }
     }
 
+    /// Whether blocks have one row, so that a warp is 32 threads in a row.
+    pub fn is_in_a_row(&self) -> bool {
+        self.is_in_a_row
+    }
+
+    /// What is known of 32 threads in a row, the first coordinate of the first of them a multiple of 32, in the place of a warp.
+    pub fn of_rows(self) -> Self {
+        Self { is_in_a_row: true, ..self }
+    }
+
     /// Whether an expression has the same value in all threads of a block that evaluate it, in the same iterations of the
     /// loops around it.
     pub fn is_same(&self, expr: &Expr) -> bool {

@@ -11,7 +11,7 @@ use self::file::{INSIDE, Options, Room, printed};
 use super::Trust;
 use super::normalize::{
     Inlining, address_taken, counted_loops, gather_shared, inline_calls, loops_without_numbers, masks_of_those_present,
-    name_pointers, normal_form, pointers_to_indices, remove_jumps, results_of_runtime, split_records,
+    name_pointers, normal_form, pointers_to_indices, remove_jumps, results_of_runtime, split_records, stores_of_warps,
 };
 use super::simplify::simplify;
 use crate::ir;
@@ -31,6 +31,7 @@ const ROOMS: &[Room] = &[
     room("runtime", |module, options| changed(module, options, results_of_runtime)),
     room("shared", |module, options| changed(module, options, |_, function| gather_shared(function))),
     room("simplify", |module, options| changed(module, options, |_, function| simplify(function))),
+    room("warp_stores", |module, options| changed(module, options, stores_of_warps)),
 ];
 
 const fn room(name: &'static str, run: fn(Module, &Options) -> Result<String, String>) -> Room {
@@ -50,7 +51,7 @@ macro_rules! tests {
     };
 }
 
-tests! { addresses_ counted counters inline jumps lanes pointers records references runtime shared simplify_ }
+tests! { addresses_ counted counters inline jumps lanes pointers records references runtime shared simplify_ warp_stores }
 
 /// Runs all files of a room; what fails is shown together. A pass has the name of its room, so its test may end in `_`.
 fn check(test: &str) {

@@ -33,6 +33,7 @@ pub(crate) const INSIDE: &[&str] = &[
     "runtime",
     "shared",
     "simplify",
+    "warp_stores",
 ];
 
 /// A kind of test: a pass, or an analysis.

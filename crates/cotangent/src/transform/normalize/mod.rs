@@ -17,6 +17,7 @@ mod references;
 mod runtime;
 mod shared;
 mod stages;
+mod warp_stores;
 
 pub(super) use addresses::{address, address_taken};
 pub(super) use counted::counted_loops;
@@ -30,3 +31,4 @@ pub(super) use references::name_pointers;
 pub(super) use runtime::results_of_runtime;
 pub(super) use shared::{gather_dynamic, gather_shared};
 pub(super) use stages::{normal_form, passes};
+pub(super) use warp_stores::stores_of_warps;

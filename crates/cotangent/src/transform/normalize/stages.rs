@@ -1,9 +1,10 @@
 //! The way to the normal form: which passes, in which order, why each is there, and what holds after it.
 
 use super::jumps::{Kind as Jump, has_jump};
+use super::warp_stores::store_of_warp;
 use super::{
     Inlining, counted_loops, gather_shared, inline_calls, loops_without_numbers, masks_of_those_present, name_pointers,
-    pointers_to_indices, remove_jumps, results_of_runtime, split_records,
+    pointers_to_indices, remove_jumps, results_of_runtime, split_records, stores_of_warps,
 };
 use crate::diagnostic::Diagnostic;
 use crate::ir::walk;
@@ -27,7 +28,7 @@ struct Stage {
 }
 
 /// All passes, in order.
-const STAGES: [Stage; 9] = [
+const STAGES: [Stage; 10] = [
     Stage {
         name: "results_of_runtime",
         reason: "new memory is known by the variable that it is given to",
@@ -98,6 +99,16 @@ const STAGES: [Stage; 9] = [
         reason: "a loop that counts needs no record of how often it ran",
         pass: |_, _, function| counted_loops(function),
         promises: &[],
+        settles: true,
+    },
+    Stage {
+        name: "stores_of_warps",
+        reason: "each thread that stores to an element takes its adjoint",
+        pass: |module, _, function| stores_of_warps(module, function),
+        promises: &[Promise {
+            words: "no store of a whole warp to one element",
+            broken: |module, _, function| store_of_warp(module, function),
+        }],
         settles: true,
     },
 ];
