@@ -87,7 +87,14 @@ fn has_same_parts(left: &Node, right: &Node) -> bool {
     if is_template {
         let is_only_named =
             |part: &Node| part.kind == Kind::ClassTemplateSpecializationDecl && !part.data.complete_definition;
-        return parts.all(|part| is_only_named(part) || right.inner.iter().any(|other| is_same(part, other)));
+        // The text of a function template means nothing yet: whether its operators are overloaded is known of its instances.
+        let is_pattern = |part: &Node| part.has(Kind::CompoundStmt) && !part.has(Kind::TemplateArgument);
+        let is_same_pattern = |part: &Node, other: &Node| {
+            is_pattern(part) && is_pattern(other) && is_same_type(part.data.ty.as_ref(), other.data.ty.as_ref())
+        };
+        let is_there =
+            |part: &Node| right.inner.iter().any(|other| is_same_pattern(part, other) || is_same(part, other));
+        return parts.all(|part| is_only_named(part) || is_there(part));
     }
     parts.all(|part| rest.next().is_some_and(|other| is_same(part, other))) && rest.next().is_none()
 }

@@ -219,9 +219,10 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a variable is a pointer to characters that can point elsewhere later.
-fn is_text(variable: &Node) -> bool {
-    matches!(variable.ty(), "char *" | "const char *")
+/// Whether a variable is a text, or an array of texts.
+pub(super) fn is_text(variable: &Node) -> bool {
+    let element = variable.ty().split('[').next().unwrap_or_default().trim_end();
+    variable.kind == Kind::VarDecl && matches!(element, "char *" | "const char *" | "char *const" | "const char *const")
 }
 
 fn is_made_or_ended(member: &Node) -> bool {

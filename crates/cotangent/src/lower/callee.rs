@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::context::{Lowered, Pass, broken, problem_with_help};
 use super::intrinsic::C_FUNCTIONS;
+use super::stmt::{is_constant, refuse_static};
 use super::types::is_builtin_record;
 use super::vector::{self, Member};
 use crate::clang::{Kind, Node, NodeId};
@@ -195,12 +196,7 @@ impl<'a> Body<'_, 'a> {
             && !(is_maker(name) && known.is_some())
             && !((is_runtime(name) || name == PITCHED_MEMORY) && known.is_some())
         {
-            // Its arguments are not told by parameters. Such functions write messages, and those that stay apart pass through.
-            if definition.ty().contains("...)") {
-                let message = format!("`{name}` takes any number of arguments, which is not supported");
-                let instead = "leave the message out, or hand it texts and numbers alone";
-                return problem_with_help(diagnostic::UNSUPPORTED_CALL, node.span, message, "called here", instead);
-            }
+            self.refuse_unreadable(node, name, definition)?;
             let is_static = definition.data.storage_class.as_deref() == Some("static");
             let is_implicit = definition.data.is_implicit || definition.data.explicitly_defaulted.is_some();
             if definition.name() == "operator=" && is_implicit {
@@ -232,6 +228,21 @@ impl<'a> Body<'_, 'a> {
                 "include the file that defines it; functions of the standard library are not read",
             ),
         }
+    }
+
+    /// Refuses a function of the host at its call whose body cannot be read, however it is called: it may pass through, as what
+    /// writes messages or measures time does. One that gives memory must not: two calls may give the same.
+    fn refuse_unreadable(&self, node: &Node, name: &str, definition: &'a Node) -> Lowered<()> {
+        let is_word = |word: &str| matches!(word, "void" | "bool" | "int" | "float" | "double" | "long" | "unsigned");
+        if self.pass != Pass::Host || !node.ty().split(' ').all(is_word) {
+            return Ok(());
+        }
+        if definition.ty().contains("...)") {
+            let message = format!("`{name}` takes any number of arguments, which is not supported");
+            let instead = "leave the message out, or hand it texts and numbers alone";
+            return problem_with_help(diagnostic::UNSUPPORTED_CALL, node.span, message, "called here", instead);
+        }
+        kept_variable(definition).map_or(Ok(()), refuse_static)
     }
 
     /// A function of `cotangent/runtime.hpp`, by its full name.
@@ -342,6 +353,12 @@ fn strip(node: &Node) -> &Node {
         }
         _ => node,
     }
+}
+
+/// A variable of a function that keeps its value between calls, and can change.
+fn kept_variable(node: &Node) -> Option<&Node> {
+    let is_kept = |it: &Node| it.kind == Kind::VarDecl && it.data.storage_class.as_deref() == Some("static");
+    if is_kept(node) && !is_constant(node) { Some(node) } else { node.inner.iter().find_map(kept_variable) }
 }
 
 /// Whether an expression is the name of a function, rather than of a pointer to one.

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use super::apart::is_text as is_text_of_program;
 use super::body::{Binding, Body};
 use super::constant::convert;
 use super::context::{Lowered, Pass, Problem};
@@ -328,6 +329,10 @@ impl<'a> Body<'_, 'a> {
             // The standard library's declarations are not read.
             (None, false) => Some(()),
             (Some(_), false) if self.context.declarations(self.pass).definition(reference.id).is_some() => {
+                passage.is_own = true;
+                Some(())
+            }
+            (Some(declared), false) if is_text_of_program(declared.node) => {
                 passage.is_own = true;
                 Some(())
             }

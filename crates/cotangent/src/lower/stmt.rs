@@ -209,13 +209,7 @@ impl<'a> Body<'_, 'a> {
             return Ok(());
         }
         if is_static && !is_constant(node) {
-            return problem_with_help(
-                diagnostic::UNSUPPORTED_DECLARATION,
-                node.span,
-                format!("the static variable `{}` is not supported", node.name()),
-                "keeps its value between calls",
-                "make it `const`, or a `__device__` variable outside of the function",
-            );
+            return refuse_static(node);
         }
         self.refuse_destructor(&ty, node)?;
         let init = node.data.init.as_ref().and_then(|_| initializer(node));
@@ -329,6 +323,17 @@ pub(super) fn temporary(node: &Node) -> Option<&Node> {
         }
         _ => None,
     }
+}
+
+/// Refuses a variable of a function that keeps its value between calls.
+pub(super) fn refuse_static<T>(node: &Node) -> Lowered<T> {
+    problem_with_help(
+        diagnostic::UNSUPPORTED_DECLARATION,
+        node.span,
+        format!("the static variable `{}` is not supported", node.name()),
+        "keeps its value between calls",
+        "make it `const`, or a `__device__` variable outside of the function",
+    )
 }
 
 /// Whether a variable is `const` or `constexpr`.
