@@ -31,7 +31,7 @@ printf '%s\n' '0 0 1' '5 2 1' '77 3 1' > small/d2q9-bgk-cuda/obstacles
 smaller matern-cuda main.cu 's/16\*16\*16/16/'
 smaller feynman-kac-cuda main.cu 's/nj = 128/nj = 6/; s/double h = 0.001/double h = 0.2/'
 # Not sizes: races of the programs' own. One lacks a barrier, and two threads store one number; one stores to the wrong array.
-smaller tridiagonal-cuda cyclic_kernels.cu 's/^  if (thid < 2)/  __syncthreads();\n  if (thid < 1)/'
+smaller tridiagonal-cuda cyclic_kernels.cu 's/^  if (\(....\) < 2)/  __syncthreads();\n  if (\1 < 1)/'
 smaller myocyte-cuda kernel_cam.cu 's/d_finavalu\[com_offset\]/d_com[com_offset]/'
 # Not sizes: input that the programs leave unset, that lies on kinks, or that makes results which are no numbers.
 smaller heat2d-cuda main.cu 's/malloc(sizeof(float)\*Lx\*Ly)/calloc(Lx*Ly, sizeof(float))/'
