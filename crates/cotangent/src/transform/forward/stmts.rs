@@ -13,7 +13,7 @@ use crate::ir::{
 };
 use crate::rules::{self, Partial};
 use crate::source::Span;
-use crate::transform::refused_views::{self, is_other_view};
+use crate::transform::refused_views::{self, is_other_view, views};
 use crate::transform::shadow::behind_dynamic;
 use crate::transform::signatures::writes_active;
 
@@ -319,20 +319,12 @@ impl Pushforward<'_, '_> {
     }
 
     fn check_views(&mut self, stmt: &Stmt) {
-        let mut casts = Vec::new();
         let mut calls = Vec::new();
         let mut look = |node: walk::Node<'_>| {
             if let walk::Node::Expr(Expr { kind: ExprKind::Math(name, args), ty, span }) = node
                 && ty.is_integral()
             {
                 calls.push((name.clone(), args.clone(), *span));
-            }
-            if let walk::Node::Expr(expr) = node
-                && let ExprKind::Cast(operand) = &expr.kind
-                && operand.ty.is_pointer()
-                && expr.ty.is_pointer()
-            {
-                casts.push((expr.clone(), (**operand).clone()));
             }
             std::ops::ControlFlow::<()>::Continue(())
         };
@@ -347,10 +339,10 @@ impl Pushforward<'_, '_> {
                 self.refuse(span, format!("`{name}` has no derivative: {reason}"), "use another function here");
             }
         }
-        for (cast, operand) in casts {
-            if is_other_view(self.ctx.primal, self.function, stmt, &operand, &cast)
-                && self.activity.points_to_active(self.ctx.primal, &operand)
-                && !self.is_into_dynamic(&operand)
+        for (cast, operand) in views(stmt) {
+            if is_other_view(self.ctx.primal, self.function, stmt, operand, cast)
+                && self.activity.points_to_active(self.ctx.primal, operand)
+                && !self.is_into_dynamic(operand)
             {
                 self.refuse(cast.span, refused_views::MESSAGE, refused_views::HELP);
             }
