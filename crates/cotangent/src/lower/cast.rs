@@ -4,10 +4,10 @@ use super::body::Body;
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
 use super::intrinsic::string_literal;
-use crate::clang::Node;
 use crate::clang::types::{Spelled, parse};
+use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{BinaryOp, Expr, ExprKind, IntKind, Place, PlaceKind, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, IntKind, Place, PlaceKind, PointerType, Type};
 
 impl<'a> Body<'_, 'a> {
     /// The value of a conversion.
@@ -97,6 +97,7 @@ impl<'a> Body<'_, 'a> {
     pub(super) fn cast_place(&mut self, node: &'a Node) -> Lowered<Place> {
         let Some(operand) = node.inner.last() else { return broken(node.span, "a conversion of nothing") };
         match node.data.cast_kind.as_deref().unwrap_or("") {
+            "NoOp" if node.kind == Kind::CXXConstCastExpr => Ok(writable(self.place(operand)?)),
             "NoOp" => self.place(operand),
             "DerivedToBase" | "UncheckedDerivedToBase" => {
                 let place = self.place(operand)?;
@@ -150,6 +151,23 @@ impl<'a> Body<'_, 'a> {
         }
         Expr::new(ExprKind::AddressOf(place), ty).at(span)
     }
+}
+
+/// The same place, reached by a pointer that does not promise not to write: `const_cast<T&>(p[i])`.
+fn writable(place: Place) -> Place {
+    let kind = match place.kind {
+        PlaceKind::Element(pointer, index) => match &pointer.ty {
+            Type::Pointer(promise) if promise.is_const => {
+                let ty = Type::Pointer(Box::new(PointerType { is_const: false, ..(**promise).clone() }));
+                PlaceKind::Element(Box::new(convert(*pointer, ty)), index)
+            }
+            _ => PlaceKind::Element(pointer, index),
+        },
+        PlaceKind::Field(base, position) => PlaceKind::Field(Box::new(writable(*base)), position),
+        PlaceKind::Index(base, index) => PlaceKind::Index(Box::new(writable(*base)), index),
+        kind @ (PlaceKind::Local(_) | PlaceKind::Global(_)) => kind,
+    };
+    Place { kind, ..place }
 }
 
 /// `(T*)((char*)p + bytes)` for a `T* p`, as rows with a pitch are found, is `p + bytes / sizeof(T)`: between two elements
