@@ -178,6 +178,40 @@ fn derivatives_are_checked_as_nvcc_compiled_them() {
     assert!(output.status.success() && row.ends_with("ok"), "{said}");
 }
 
+/// Returns 0 if vectors are made of the words that ours have: something, the first element, how many have room, how many are.
+const VECTORS: &str = "
+#include <thrust/device_vector.h>
+#include <thrust/host_vector.h>
+#include <cstring>
+template <class Vector>
+bool lies_as_ours(const Vector& vector) {
+  std::size_t words[4];
+  static_assert(sizeof(Vector) == sizeof words);
+  std::memcpy(words, &vector, sizeof words);
+  return words[1] == (std::size_t)thrust::raw_pointer_cast(vector.data()) && words[2] == vector.capacity() &&
+         words[3] == vector.size();
+}
+int main() {
+  thrust::device_vector<double> device(5);
+  thrust::host_vector<double> host(5);
+  device.resize(3);
+  host.resize(3);
+  return lies_as_ours(device) && lies_as_ours(host) ? 0 : 3;
+}
+";
+
+#[test]
+fn vectors_of_thrust_lie_in_memory_as_those_that_derivatives_read() {
+    let output = run_text(VECTORS, &[]);
+    assert!(output.status.success(), "NVIDIA's: {}", said(&output));
+    let folder = tempfile::tempdir().expect("there is room for a program");
+    let file = folder.path().join("program.cu");
+    std::fs::write(&file, VECTORS).expect("it can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    let output = command.arg("run").arg(file).output().expect("the command can be started");
+    assert!(output.status.success(), "ours: {}", said(&output));
+}
+
 /// The second pointer promises that nobody writes what it points to; it points to what the first one writes.
 const READ_ONLY_CACHE: &str = "
 __global__ void k(float* a, const float* __restrict__ b) {

@@ -375,7 +375,10 @@ impl<'a> Context<'a> {
                 );
             }
             refuse_volatile(field)?;
-            let mut ty = self.node_type(pass, field)?;
+            let mut ty = match self.vector_of_handles(pass, field)? {
+                Some(vector) => vector,
+                None => self.node_type(pass, field)?,
+            };
             if let Type::Pointer(pointer) = &mut ty {
                 // A record is plain data: a reference member is a pointer in it.
                 pointer.is_reference = false;

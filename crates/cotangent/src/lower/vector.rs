@@ -11,9 +11,10 @@ use crate::clang::types::{Named, Spelled, parse, template_arguments};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
 use crate::ir::{
-    BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, PointerType, Stmt, StmtKind, Storage, Type, UnaryOp,
-    can_reach_end,
+    BinaryOp, Block, Expr, ExprKind, Field, For, LocalId, Place, PointerType, Record, Stmt, StmtKind, Storage, Type,
+    UnaryOp, can_reach_end,
 };
+use crate::source::Span;
 
 /// What a member of a vector gives.
 #[derive(Clone, Copy)]
@@ -37,6 +38,10 @@ const MEMBERS: &[(&str, Member)] = &[
     ("back", Member::Last),
     ("resize", Member::Resize),
 ];
+
+/// What a vector in a record is made of.
+const VECTOR_POINTERS: [&str; 3] = ["first", "last", "end"];
+const VECTOR_OF_HANDLES: &str = "vector_of_handles";
 
 /// How many aliases may stand for one another.
 const MAX_ALIASES: usize = 32;
@@ -64,6 +69,31 @@ impl Context<'_> {
             named = Named { is_const: named.is_const || alias.is_const, ..alias };
         }
         None
+    }
+
+    /// What a field is that is a vector of streams or other handles: the three pointers that the standard libraries of GCC
+    /// and LLVM make it of. Vectors of numbers in a class are the class's own matter.
+    pub(super) fn vector_of_handles(&mut self, pass: Pass, field: &Node) -> Lowered<Option<Type>> {
+        let Some((spelling, false)) = self.vector_elements(pass, field.ty()) else { return Ok(None) };
+        if pass != Pass::Host || field.ty().trim_end().ends_with('&') {
+            return Ok(None);
+        }
+        let Ok(element) = self.type_of(pass, &spelling, field.span) else { return Ok(None) };
+        if !matches!(element.pointee(), Some(Type::Opaque(_))) {
+            return Ok(None);
+        }
+        let pointer = Type::pointer(element);
+        let fields: Vec<Field> =
+            VECTOR_POINTERS.iter().map(|name| Field { name: (*name).into(), ty: pointer.clone() }).collect();
+        let is_it = |record: &Record| record.name.starts_with(VECTOR_OF_HANDLES) && record.fields == fields;
+        let known = self.module.records.entries().find(|(_, record)| is_it(record)).map(|(id, _)| id);
+        let record = known.unwrap_or_else(|| {
+            let name = self.claim(VECTOR_OF_HANDLES);
+            self.module.records.push(Record { name, fields, is_builtin: false, align: None, span: Span::NONE })
+        });
+        // It frees its memory, and a copy of it has memory of its own.
+        self.destructors.insert(record);
+        Ok(Some(Type::Record(record)))
     }
 
     /// Whether a parameter is a vector by reference, which becomes two parameters.
@@ -295,6 +325,9 @@ impl<'a> Body<'_, 'a> {
         if let Some(Binding::Vector(vector)) = reference.and_then(|reference| self.bindings.get(&reference.id)) {
             return Ok(vector.clone());
         }
+        if named.kind == Kind::MemberExpr && named.data.referenced_member_decl.is_some() {
+            return self.vector_in_record(named);
+        }
         let (message, label) = match reference {
             Some(reference) if self.unsized_vectors.contains_key(&reference.id) => {
                 let name = reference.name.as_deref().unwrap_or("this");
@@ -303,6 +336,24 @@ impl<'a> Body<'_, 'a> {
             _ => ("a vector that is no variable of the function is not supported".to_owned(), "this one"),
         };
         problem_with_help(diagnostic::UNSUPPORTED_EXPRESSION, node.span, message, label, WAY_OUT)
+    }
+
+    /// A vector that is a field.
+    fn vector_in_record(&mut self, node: &'a Node) -> Lowered<Vector> {
+        let place = self.place(node)?;
+        let fields = match &place.ty {
+            Type::Record(record) => self.context.module.records[*record].fields.clone(),
+            _ => Vec::new(),
+        };
+        let [first, last, _] = fields.as_slice() else { return broken(node.span, "a vector that is no record") };
+        let data = place.clone().field(0, first.ty.clone()).at(node.span);
+        let count = Expr::binary(
+            BinaryOp::Distance,
+            Expr::load(place.field(1, last.ty.clone()).at(node.span)),
+            Expr::load(data.clone()),
+        );
+        let size = self.place_of_value(convert(count, Type::SIZE));
+        Ok(Vector { data, size })
     }
 
     /// A member of a vector, as a value.

@@ -97,4 +97,17 @@ Number* partition(const Policy&, Number* first, Number* last, Partner* partners,
   return first + (middle - order.begin());
 }
 
+// A number for each element.
+template <class Number, class Value>
+void fill(Number* first, Number* last, const Value& value) {
+  const std::size_t count = last - first;
+  const Number number = value;
+  std::vector<Number> values(count, number);
+  cudaMemcpy(first, values.data(), count * sizeof(Number), cudaMemcpyDefault);
+}
+template <class Policy, class Number, class Value>
+void fill(const Policy&, Number* first, Number* last, const Value& value) {
+  thrust::fill(first, last, value);
+}
+
 }  // namespace thrust

@@ -1,0 +1,4 @@
+// Thrust's name of this header.
+#pragma once
+
+#include "cotangent/thrust/algorithms.h"
