@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::ast::{Ast, Base, Kind, Node, Reference, TypeName};
-use super::sieve::{is_not_system, is_system};
+use super::sieve::is_of_program;
 use crate::source::Span;
 
 /// The first declaration of the program's own in a file that is read alone to which none is equal in another tree.
@@ -31,7 +31,7 @@ fn key(node: &Node) -> Key<'_> {
 fn own_declarations(ast: &Ast) -> Vec<&Node> {
     let is_own = |node: &&Node| {
         let file = ast.sources.files.get(node.span.file);
-        file.is_some_and(|file| is_not_system(&file.name) && !is_system(&file.name) && file.text.is_some())
+        file.is_some_and(|file| is_of_program(&file.name) && file.text.is_some())
     };
     let mut found = Vec::new();
     let mut open: Vec<&Node> = ast.declarations.iter().rev().filter(is_own).collect();

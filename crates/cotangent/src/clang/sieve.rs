@@ -141,7 +141,7 @@ pub fn is_not_system(path: &str) -> bool {
 }
 
 /// Whether a file is the standard library's, or Clang's own.
-pub(super) fn is_system(path: &str) -> bool {
+fn is_system(path: &str) -> bool {
     path.starts_with("/usr/include/c++/")
         || path.starts_with("/usr/include/x86_64-linux-gnu/")
         || path.starts_with("/usr/include/aarch64-linux-gnu/")
