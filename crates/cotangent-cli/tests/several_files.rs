@@ -93,6 +93,22 @@ fn a_function_of_any_number_of_arguments_passes_through() {
     assert!(text.contains("the static variable `kept`"), "{text}");
 }
 
+/// A shell tells Clang the folder's name by which it came there; texts that take the place of files are known by the real one.
+#[test]
+fn a_folder_may_be_reached_by_a_symbolic_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let square = "__global__ void square(const double* x, double* y) { y[threadIdx.x] = x[threadIdx.x] * x[threadIdx.x]; }\n\
+        void f(const double* x, double* y) {\n  square<<<1, 4>>>(x, y);\n}\n";
+    std::fs::write(real.join("square.cu"), square).unwrap();
+    let mut command = Command::new(COMMAND);
+    command.args(["check", "square.cu", "--fn", "f", "--args", "in<double>(4), out<double>(4)"]);
+    let output = command.current_dir(&link).env("PWD", &link).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn a_macro_of_another_file_is_noticed() {
     let (text, code) = said("#ifndef SCALE\n#define SCALE 3.0\n#endif", &CHECK);

@@ -96,7 +96,7 @@ pub fn compile_together(tools: &Tools, requests: &[CpuRequest<'_>], product: Pro
     let headers = Headers::materialise(&tools.environment)?;
     let scratch = tempfile::tempdir().map_err(DriverError::file("make a folder in", &std::env::temp_dir()))?;
     let support = support_object(tools, &headers, first.check)?;
-    let mut link = Command::new(&tools.clang.path);
+    let mut link = tools.clang.command();
     for (index, request) in requests.iter().enumerate() {
         let folder = scratch.path().join(index.to_string());
         fs::create_dir(&folder).map_err(DriverError::file("make", &folder))?;
@@ -178,12 +178,12 @@ fn objects(
 fn checked_object(tools: &Tools, flags: &ParseFlags, object: &Path) -> Result<(), DriverError> {
     let [translated, assembly] = ["ll", "s"].map(|extension| object.with_extension(extension));
     edit(&translated, alignment::with_tested_copies)?;
-    let mut command = Command::new(&tools.clang.path);
+    let mut command = tools.clang.command();
     command.args(["-x", "ir"]).args(ALWAYS).args(CHECKED).args(&flags.cpu_args);
     // For its comment on a basic block without a name, LLVM numbers the whole module again.
     run(tools, command.args(["-w", "-fno-verbose-asm", "-S", "-o"]).arg(&assembly).arg(&translated))?;
     edit(&assembly, alignment::with_variables_apart)?;
-    run(tools, Command::new(&tools.clang.path).args(["-c", "-o"]).arg(object).arg(&assembly))
+    run(tools, tools.clang.command().args(["-c", "-o"]).arg(object).arg(&assembly))
 }
 
 fn edit(file: &Path, edited: impl FnOnce(&str) -> String) -> Result<(), DriverError> {
@@ -193,7 +193,7 @@ fn edit(file: &Path, edited: impl FnOnce(&str) -> String) -> Result<(), DriverEr
 
 /// Clang with what all our C++ is compiled with.
 fn compiler(tools: &Tools, headers: &Headers, colour: bool) -> Command {
-    let mut command = Command::new(&tools.clang.path);
+    let mut command = tools.clang.command();
     command.args(["-x", "c++"]).args(ALWAYS);
     command.arg(if colour { "-fcolor-diagnostics" } else { "-fno-color-diagnostics" });
     for folder in headers.for_cpu() {

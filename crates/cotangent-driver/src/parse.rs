@@ -88,7 +88,7 @@ pub(crate) fn precompile(
     header: &Path,
     to: &Path,
 ) -> Result<(), DriverError> {
-    let mut command = Command::new(&tools.clang.path);
+    let mut command = tools.clang.command();
     command.args(arguments(tools, &ParseRequest { file: header, ..request.clone() })?);
     command.args(FOR_PRECOMPILED).args(["-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang"]).arg(to);
     run(tools, request, command, &mut |_| {})
@@ -159,14 +159,16 @@ fn append(texts: &mut Vec<Overlay>, request: &ParseRequest<'_>) {
 
 /// The call of Clang that writes the dump to its standard output.
 pub fn dump_command(tools: &Tools, request: &ParseRequest<'_>) -> Result<Command, DriverError> {
-    let mut command = Command::new(&tools.clang.path);
+    let mut command = tools.clang.command();
     command.args(arguments(tools, request)?).args(["-Xclang", "-ast-dump=json"]);
     Ok(command)
 }
 
 /// Whether Clang accepts this C++ text: a question about the machine, for `doctor`.
 pub fn can_compile(tools: &Tools, text: &str) -> Result<(), DriverError> {
-    let mut child = Command::new(&tools.clang.path)
+    let mut child = tools
+        .clang
+        .command()
         .args(["-x", "c++", "-fsyntax-only", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

@@ -25,6 +25,16 @@ pub struct Clang {
     pub version: String,
 }
 
+impl Clang {
+    /// A call of it. It knows the folder that it runs in by its real name, as the texts that take the place of files do:
+    /// `PWD` may lead there through a symbolic link.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.env_remove("PWD");
+        command
+    }
+}
+
 /// NVIDIA's compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nvcc {
