@@ -51,6 +51,7 @@ impl<'a> Body<'_, 'a> {
                     | Callee::WholeAndRest(_)
                     | Callee::MantissaAndExponent(..)
                     | Callee::TrailingZeros
+                    | Callee::Preparation
                     | Callee::CopyBytes
                     | Callee::Half(_)
                     | Callee::FromHalf(_)
@@ -120,6 +121,7 @@ impl<'a> Body<'_, 'a> {
             }
             (Callee::CopyAssignment, [target, value]) => self.assign(target, value).map(|_| ()),
             (Callee::CopyBytes, args) => self.copy_bytes(node, args),
+            (Callee::Preparation, [_, value @ ..]) => self.prepare_kernel(value),
             (Callee::Vector(Member::Resize, object), _) => self.resize_vector(node, object),
             (Callee::StoreThrough, [pointer, value]) => {
                 let operands = self.values(&[pointer, value])?;
@@ -351,6 +353,13 @@ impl<'a> Body<'_, 'a> {
         ty
     }
 
+    /// Leaves a preparation out, but for what its arguments do. Launches ask for what they need.
+    fn prepare_kernel(&mut self, args: &[&'a Node]) -> Lowered<()> {
+        self.values(args)?;
+        self.context.asks_for_shared = true;
+        Ok(())
+    }
+
     /// A call that is an expression.
     fn pure_call(&mut self, node: &'a Node, callee: Callee<'a>) -> Lowered<Expr> {
         let ty = self.context.node_type(self.pass, node)?;
@@ -363,6 +372,10 @@ impl<'a> Body<'_, 'a> {
                 return Ok(Expr::new(ExprKind::Builtin(Builtin::DynamicSharedBytes), ty).at(node.span));
             }
             Callee::Vector(member, object) => return self.vector_value(node, member, object),
+            Callee::Preparation => {
+                self.prepare_kernel(nodes.get(1..).unwrap_or_default())?;
+                return Ok(convert(Expr::int(0), ty).at(node.span));
+            }
             Callee::CopyBytes => {
                 return problem_with_help(
                     diagnostic::UNSUPPORTED_CALL,

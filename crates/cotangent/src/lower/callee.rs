@@ -10,8 +10,8 @@ use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::Name;
 use crate::rules::{
-    HalfCall, Intrinsic, OPAQUE_CALLS, PITCHED_MEMORY, Unsupported, half_call, intrinsic, is_math, is_runtime,
-    unsupported,
+    HalfCall, Intrinsic, OPAQUE_CALLS, PITCHED_MEMORY, PREPARATIONS, Unsupported, half_call, intrinsic, is_math,
+    is_runtime, unsupported,
 };
 
 /// What a call calls.
@@ -39,6 +39,8 @@ pub(super) enum Callee<'a> {
     WholeAndRest(&'static str),
     /// `frexpf(x, exponent)` and `frexp`: the names of the functions that give the exponent less one, and divide by it.
     MantissaAndExponent(&'static str, &'static str),
+    /// What prepares the device for a kernel: it is left out.
+    Preparation,
     /// `__builtin_ctz`: how many bits of a number that is not zero are so before the first that is not.
     TrailingZeros,
     /// `memcpy` in device code.
@@ -194,7 +196,7 @@ impl<'a> Body<'_, 'a> {
         }
         if let Some(definition) = self.user_definition(id)
             && !(is_maker(name) && known.is_some())
-            && !((is_runtime(name) || name == PITCHED_MEMORY) && known.is_some())
+            && !((is_runtime(name) || name == PITCHED_MEMORY || PREPARATIONS.contains(&name)) && known.is_some())
         {
             self.refuse_unreadable(node, name, definition)?;
             let is_static = definition.data.storage_class.as_deref() == Some("static");
@@ -314,6 +316,7 @@ impl<'a> Body<'_, 'a> {
             _ if is_math(plain) && args > 0 => Callee::Math(plain.into()),
             _ if OPAQUE_CALLS.contains(&name) => Callee::Opaque(name.into()),
             _ if is_runtime(name) => Callee::Runtime(name.into()),
+            _ if PREPARATIONS.contains(&name) => Callee::Preparation,
             PITCHED_MEMORY if args == 4 => Callee::Runtime(name.into()),
             _ if C_FUNCTIONS.contains(&name) && self.pass == Pass::Host => Callee::Runtime(name.into()),
             "memcpy" | "__builtin_memcpy" if self.pass == Pass::Device && args == 3 => Callee::CopyBytes,

@@ -1,12 +1,14 @@
 //! What lowering knows about the whole module.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use super::declarations::Declarations;
 use super::passes::Passes;
 use crate::clang::NodeId;
 use crate::diagnostic::{self, Code, Diagnostic};
-use crate::ir::{Function, FunctionId, GlobalId, Module, Name, RecordId};
+use crate::ir::walk::{self, NodeMut};
+use crate::ir::{Function, FunctionId, GlobalId, Module, Name, RecordId, Stmt, StmtKind};
 use crate::source::Span;
 
 /// A result whose error is a problem of the user's program.
@@ -61,6 +63,8 @@ pub(super) struct Context<'a> {
     pub(super) open_globals: HashSet<(Pass, NodeId)>,
     /// Texts outside functions that code may change which is passed through: what is read may not mention them.
     pub(super) texts_apart: HashSet<&'a str>,
+    /// Whether the program asks for more shared memory than kernels have by themselves.
+    pub(super) asks_for_shared: bool,
     /// Records whose values run a destructor of the user's.
     pub(super) destructors: HashSet<RecordId>,
     /// Classes of host code that were tried, and those that cannot be read.
@@ -111,6 +115,7 @@ impl<'a> Context<'a> {
             scope: String::new(),
             open_globals: HashSet::new(),
             texts_apart: HashSet::new(),
+            asks_for_shared: false,
             destructors: HashSet::new(),
             unread_classes: HashMap::new(),
             type_depth: 0,
@@ -171,9 +176,22 @@ impl<'a> Context<'a> {
     }
 
     /// The module and what was wrong.
-    pub(super) fn finish(self) -> (Module, Vec<Diagnostic>) {
+    pub(super) fn finish(mut self) -> (Module, Vec<Diagnostic>) {
+        if self.asks_for_shared {
+            self.module.functions.iter_mut().for_each(|function| ask_at_launches(&mut function.body));
+        }
         (self.module, self.diagnostics)
     }
+}
+
+/// Has launches with dynamic shared memory ask for as much as they need.
+fn ask_at_launches(block: &mut [Stmt]) {
+    let _ = walk::visit_block_mut(block, &mut |node| {
+        if let NodeMut::Stmt(Stmt { kind: StmtKind::Launch(launch), .. }) = node {
+            launch.is_checked |= launch.shared.is_some();
+        }
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 /// A problem at a place, as an error.

@@ -34,8 +34,6 @@ const UNIFIED: &str = "copy by cudaMemcpy or cudaMemcpyAsync with cudaMemcpyDefa
 const OCCUPANCY: &str =
     "ask outside of the function that is differentiated, and pass it the sizes of grid and block as parameters";
 const ATTRIBUTES: &str = "ask outside of the function that is differentiated, and pass it what follows as a parameter";
-const SET_OUTSIDE: &str =
-    "call it once outside of the function that is differentiated; derivatives ask for the shared memory that they need";
 
 /// Functions that `include/parse` declares, by name, with the way out.
 const UNSUPPORTED_RUNTIME: &[(&str, &str)] = &[
@@ -63,10 +61,7 @@ const UNSUPPORTED_RUNTIME: &[(&str, &str)] = &[
         "cudaLaunchCooperativeKernel",
         "launch one kernel for each part between two barriers of the whole grid, as kernel<<<grid, block>>>(arguments)",
     ),
-    ("cudaFuncSetAttribute", SET_OUTSIDE),
     ("cudaFuncGetAttributes", ATTRIBUTES),
-    ("cudaFuncSetCacheConfig", SET_OUTSIDE),
-    ("cudaFuncSetSharedMemConfig", SET_OUTSIDE),
     ("cudaOccupancyMaxActiveBlocksPerMultiprocessor", OCCUPANCY),
     ("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", OCCUPANCY),
     ("cudaOccupancyMaxPotentialBlockSize", OCCUPANCY),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::super::unsupported::{FAMILIES, Unsupported, unsupported, unsupported_runtime_functions};
 use super::table::Row;
-use super::{RuntimeClass as Class, SET_EVENT, STREAM_WAITS, WAIT_FOR_DEVICE, row, rows};
+use super::{PREPARATIONS, RuntimeClass as Class, SET_EVENT, STREAM_WAITS, WAIT_FOR_DEVICE, row, rows};
 
 /// The page, in Markdown.
 pub fn page() -> String {
@@ -29,6 +29,10 @@ pub fn page() -> String {
              (C0204).\n\n";
     let own = rows().filter(|row| section_of(row.class).is_none());
     page += &own.map(|row| format!("`{}`", row.name)).collect::<Vec<_>>().join(", ");
+    page += ".\n\n## Left out\n\n\
+             These prepare the device for a kernel, and change nothing that it computes. Launches with dynamic shared \
+             memory ask for as much as they need (`cotangent::check_block`).\n\n";
+    page += &PREPARATIONS.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     page += ".\n\n## Refused\n\n\
              These are declared, and a function that is read may not call them (C0107).\n\n\
              | call | what to do instead |\n| --- | --- |\n";

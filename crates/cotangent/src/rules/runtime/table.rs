@@ -49,6 +49,9 @@ pub const ALLOCATE: &str = "cudaMalloc";
 /// Makes memory for rows at a distance that the runtime chooses. It has no row: reading it makes it an [`ALLOCATE`].
 pub const PITCHED_MEMORY: &str = "cudaMallocPitch";
 
+/// What prepares the device for a kernel, and changes nothing that it computes. A launch asks for its shared memory itself.
+pub const PREPARATIONS: &[&str] = &["cudaFuncSetAttribute", "cudaFuncSetCacheConfig", "cudaFuncSetSharedMemConfig"];
+
 /// Copies memory; the direction between arrays of the host, by its number in [`COPY_KIND`].
 pub const COPY: &str = "cudaMemcpy";
 pub const HOST_TO_HOST: i64 = 0;
