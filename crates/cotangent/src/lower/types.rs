@@ -34,6 +34,8 @@ const STANDARD_ALIASES: &[(&str, IntKind)] = &[
     ("uint", IntKind::UnsignedInt),
     ("ushort", IntKind::UnsignedShort),
     ("ulong", IntKind::UnsignedLong),
+    ("clock_t", IntKind::Long),
+    ("time_t", IntKind::Long),
 ];
 
 /// The headers of CUDA that declare the runtime's structs, `cudaDeviceProp` and its like.
