@@ -2,10 +2,11 @@
 
 use super::expr::{converted, in_braces};
 use super::layout::comma_separated;
+use super::literals::string;
 use super::precedence::Code;
 use super::scope::Scope;
 use super::types::record_name;
-use crate::ir::{Expr, ExprKind, Record, RecordId, Type};
+use crate::ir::{Expr, ExprKind, IntKind, Record, RecordId, Type};
 
 /// A value made from its parts, as an expression: `make_float3(x, y, z)`, `dim3(x)`, `Vec3{x, y, z}`.
 pub(super) fn construct(scope: &Scope<'_>, ty: &Type, parts: &[Expr]) -> Code {
@@ -18,7 +19,7 @@ pub(super) fn construct(scope: &Scope<'_>, ty: &Type, parts: &[Expr]) -> Code {
 
 /// The initial value of a declared variable with what precedes it: ` = {x, y}`, `(x, y)` for `dim3`.
 pub(super) fn initializer(scope: &Scope<'_>, ty: &Type, parts: &[Expr]) -> String {
-    let Type::Record(id) = ty else { return format!(" = {}", braces(scope, parts)) };
+    let Type::Record(id) = ty else { return array_initializer(scope, ty, parts) };
     if is_extent_type(scope, ty) {
         return format!("({})", extents(scope, parts));
     }
@@ -33,7 +34,26 @@ pub(super) fn constant_initializer(scope: &Scope<'_>, ty: &Type, parts: &[Expr])
     if is_extent_type(scope, ty) {
         return initializer(scope, ty, parts);
     }
-    format!(" = {}", braces(scope, parts))
+    array_initializer(scope, ty, parts)
+}
+
+/// ` = {x, y}`; of characters ` = "xy"`, which has a zero at its end.
+fn array_initializer(scope: &Scope<'_>, ty: &Type, parts: &[Expr]) -> String {
+    match characters(ty, parts) {
+        Some(text) => format!(" = {}", string(&text)),
+        None => format!(" = {}", braces(scope, parts)),
+    }
+}
+
+/// The text that an array of characters begins with, if it is one that ends where the array has room for more.
+fn characters(ty: &Type, parts: &[Expr]) -> Option<String> {
+    let Type::Array(element, length) = ty else { return None };
+    let has_room = (parts.len() as u64) < *length && !parts.is_empty();
+    let letter = |part: &Expr| {
+        let ExprKind::Int(code) = part.kind else { return None };
+        u8::try_from(code).ok().filter(|code| (1..127).contains(code)).map(char::from)
+    };
+    (has_room && **element == Type::Int(IntKind::Char)).then(|| parts.iter().map(letter).collect())?
 }
 
 /// Whether the type is `dim3`.

@@ -4,10 +4,11 @@ use super::body::{Binding, Body};
 use super::constant::convert;
 use super::context::{Lowered, broken, problem_with_help};
 use super::declarations::Declared;
+use super::intrinsic::{quoted_literal, string_literal};
 use super::loops::is_written;
 use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
-use crate::ir::{Expr, ExprKind, FunctionId, Place, StmtKind, Type};
+use crate::ir::{Expr, ExprKind, FunctionId, IntKind, Place, StmtKind, Type};
 
 /// How many functions may be lowered in place of their calls inside one another.
 pub(super) const MAX_INLINING: usize = 32;
@@ -44,13 +45,16 @@ impl<'a> Body<'_, 'a> {
                 self.default_value(node, ty)
             }
             Kind::ArrayInitLoopExpr => self.copied_array(node, ty).map(Some),
-            Kind::StringLiteral => problem_with_help(
-                diagnostic::UNSUPPORTED_EXPRESSION,
-                node.span,
-                "arrays of characters are not supported",
-                "a string",
-                "strings may be given to `printf` only",
-            ),
+            Kind::StringLiteral => match plain_letters(node) {
+                Some(letters) => Ok(Some(Expr::new(ExprKind::Construct(letters), ty.clone()).at(node.span))),
+                None => problem_with_help(
+                    diagnostic::UNSUPPORTED_EXPRESSION,
+                    node.span,
+                    "an array of characters that are not of ASCII is not supported",
+                    "a string",
+                    "point to the text: `const char* name = \"...\"`",
+                ),
+            },
             _ if ty.is_pointer() && node.is_glvalue() => {
                 // A member that is a reference is a pointer in the record.
                 let place = self.place(node)?;
@@ -409,4 +413,12 @@ fn is_trivial(constructor: &Node) -> bool {
 fn is_empty_base(initializer: &Node) -> bool {
     initializer.data.any_init.is_none()
         && initializer.inner.first().is_some_and(|init| init.kind == Kind::CXXConstructExpr && init.inner.is_empty())
+}
+
+/// The letters of a text that an array begins with, without the zeros at its end.
+fn plain_letters(node: &Node) -> Option<Vec<Expr>> {
+    let is_plain = |quoted: &str| quoted.starts_with('"') && !quoted.contains("\\x") && !quoted.contains("\\u");
+    let text = string_literal(node).filter(|text| text.is_ascii() && quoted_literal(node).is_some_and(is_plain))?;
+    let letter = |letter: u8| Expr::new(ExprKind::Int(letter.into()), Type::Int(IntKind::Char));
+    Some(text.trim_end_matches('\0').bytes().map(letter).collect())
 }
