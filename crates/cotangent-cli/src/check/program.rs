@@ -496,9 +496,10 @@ fn in_a_namespace(
         passes_code && is_named && global.is_open() && !mentions_record(&global.ty)
     };
     let printed = emit_beside(&module, dialect, is_shared);
-    let is_of_header =
-        |line: &&str| ["#include", "#if __has_include", "#endif"].iter().any(|word| line.starts_with(word));
-    let (includes, rest): (Vec<&str>, Vec<&str>) = printed.lines().partition(is_of_header);
+    // Headers stand first, some under a condition.
+    let is_of_header = |line: &str| line.is_empty() || line.starts_with('#');
+    let lines: Vec<&str> = printed.lines().collect();
+    let (includes, rest) = lines.split_at(lines.iter().take_while(|line| is_of_header(line)).count());
     let mut text = format!("{}\nnamespace {space} {{\n{}\n}}\n", includes.join("\n"), rest.join("\n"));
     if dialect == Dialect::Cpu {
         text += &symbols(&module, &space);

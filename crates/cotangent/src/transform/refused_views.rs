@@ -72,16 +72,17 @@ fn views_in<'a>(part: Part<'a>, decides: bool, found: &mut Vec<(&'a Expr, &'a Ex
                 inside(Part::Expr(pointer.uncast_pointer()), false);
                 return inside(Part::Expr(index), false);
             }
+            let all = walk::expr_parts(expr, &mut |part| {
+                views_in(part, decides, found);
+                ControlFlow::<()>::Continue(())
+            });
             if let ExprKind::Cast(operand) = &expr.kind
                 && operand.ty.is_pointer()
                 && expr.ty.is_pointer()
             {
                 found.push((expr, operand));
             }
-            walk::expr_parts(expr, &mut |part| {
-                views_in(part, decides, found);
-                ControlFlow::<()>::Continue(())
-            })
+            all
         }
     };
 }
