@@ -71,3 +71,11 @@ struct cudaTextureDesc {
   float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
   int disableTrilinearOptimization, seamlessCubemap;
 };
+
+// The functions of kernels that read textures, and what the names of those that read and write surfaces begin with.
+#define COTANGENT_TEXTURES(each) \
+  each(tex1Dfetch) each(tex1D) each(tex1DLod) each(tex1DGrad) each(tex1DLayered) \
+  each(tex2D) each(tex2Dgather) each(tex2DLod) each(tex2DGrad) each(tex2DLayered) \
+  each(tex3D) each(tex3DLod) each(tex3DGrad) each(texCubemap)
+#define COTANGENT_SURFACES(each) \
+  each(surf1D) each(surf2D) each(surf3D) each(surf1DLayered) each(surf2DLayered)

@@ -27,20 +27,7 @@ cudaChannelFormatDesc cudaCreateChannelDesc();
   template <class T, class... Where>                                \
   __device__ void name(T* value, cudaTextureObject_t texture, Where... where);
 
-COTANGENT_TEXTURE(tex1Dfetch)
-COTANGENT_TEXTURE(tex1D)
-COTANGENT_TEXTURE(tex1DLod)
-COTANGENT_TEXTURE(tex1DGrad)
-COTANGENT_TEXTURE(tex1DLayered)
-COTANGENT_TEXTURE(tex2D)
-COTANGENT_TEXTURE(tex2Dgather)
-COTANGENT_TEXTURE(tex2DLod)
-COTANGENT_TEXTURE(tex2DGrad)
-COTANGENT_TEXTURE(tex2DLayered)
-COTANGENT_TEXTURE(tex3D)
-COTANGENT_TEXTURE(tex3DLod)
-COTANGENT_TEXTURE(tex3DGrad)
-COTANGENT_TEXTURE(texCubemap)
+COTANGENT_TEXTURES(COTANGENT_TEXTURE)
 #undef COTANGENT_TEXTURE
 
 #define COTANGENT_SURFACE(name)                                          \
@@ -49,9 +36,5 @@ COTANGENT_TEXTURE(texCubemap)
   template <class T, class... Where>                                     \
   __device__ void name##write(T value, cudaSurfaceObject_t surface, Where... where);
 
-COTANGENT_SURFACE(surf1D)
-COTANGENT_SURFACE(surf2D)
-COTANGENT_SURFACE(surf3D)
-COTANGENT_SURFACE(surf1DLayered)
-COTANGENT_SURFACE(surf2DLayered)
+COTANGENT_SURFACES(COTANGENT_SURFACE)
 #undef COTANGENT_SURFACE

@@ -37,9 +37,11 @@ impl<'a> Context<'a> {
     /// Whether code of host functions stays apart.
     pub(super) fn stays_apart(&mut self, node: &'a Node) -> bool {
         let mut search = Search { open: vec![node], ..Search::default() };
-        let is_made = |declared: &Declared<'a>| declared.node.data.mangled_name.is_some();
-        let called = self.declarations(Pass::Host).all().filter(|it| is_made(it) && self.may_be_called_by_library(*it));
-        search.open.extend(called.map(|it| it.node));
+        search.open.extend(self.called_by_library.get_or_init(|| {
+            let is_made = |declared: &Declared<'a>| declared.node.data.mangled_name.is_some();
+            let all = self.declarations(Pass::Host).all();
+            all.filter(|it| is_made(it) && self.may_be_called_by_library(*it)).map(|it| it.node).collect()
+        }));
         while let Some(node) = search.open.pop() {
             if !self.looks_apart(node, &mut search) {
                 return false;

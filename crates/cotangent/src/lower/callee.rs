@@ -11,7 +11,7 @@ use crate::diagnostic;
 use crate::ir::Name;
 use crate::rules::{
     HalfCall, Intrinsic, OPAQUE_CALLS, PITCHED_MEMORY, PREPARATIONS, Unsupported, half_call, intrinsic, is_math,
-    is_runtime, unsupported,
+    is_of_runtime, is_runtime, unsupported,
 };
 
 /// What a call calls.
@@ -196,7 +196,7 @@ impl<'a> Body<'_, 'a> {
         }
         if let Some(definition) = self.user_definition(id)
             && !(is_maker(name) && known.is_some())
-            && !((is_runtime(name) || name == PITCHED_MEMORY || PREPARATIONS.contains(&name)) && known.is_some())
+            && !(is_of_runtime(name) && known.is_some())
         {
             self.refuse_unreadable(node, name, definition)?;
             let is_static = definition.data.storage_class.as_deref() == Some("static");

@@ -1,11 +1,12 @@
 //! What lowering knows about the whole module.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::declarations::Declarations;
 use super::passes::Passes;
-use crate::clang::NodeId;
+use crate::clang::{Node, NodeId};
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::ir::walk::{self, NodeMut};
 use crate::ir::{Function, FunctionId, GlobalId, Module, Name, RecordId, Stmt, StmtKind};
@@ -61,6 +62,8 @@ pub(super) struct Context<'a> {
     pub(super) scope: String,
     /// Variables outside functions whose initial values are being lowered.
     pub(super) open_globals: HashSet<(Pass, NodeId)>,
+    /// Functions of the program that the standard library may call by itself, once somebody asks.
+    pub(super) called_by_library: OnceCell<Vec<&'a Node>>,
     /// Texts outside functions that code may change which is passed through: what is read may not mention them.
     pub(super) texts_apart: HashSet<&'a str>,
     /// Whether the program asks for more shared memory than kernels have by themselves.
@@ -114,6 +117,7 @@ impl<'a> Context<'a> {
             lambdas: HashMap::new(),
             scope: String::new(),
             open_globals: HashSet::new(),
+            called_by_library: OnceCell::new(),
             texts_apart: HashSet::new(),
             asks_for_shared: false,
             destructors: HashSet::new(),

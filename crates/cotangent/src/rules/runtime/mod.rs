@@ -180,6 +180,11 @@ pub fn is_runtime(name: &str) -> bool {
     row(name).is_some()
 }
 
+/// The same, with those of which lowering makes other calls, or none.
+pub fn is_of_runtime(name: &str) -> bool {
+    is_runtime(name) || name == PITCHED_MEMORY || PREPARATIONS.contains(&name)
+}
+
 /// What a function of the runtime returns; none if it is not one.
 pub fn runtime_returns(name: &str) -> Option<Returns> {
     row(name).map(|row| row.returns)
