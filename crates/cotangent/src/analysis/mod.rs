@@ -23,6 +23,7 @@ pub mod root;
 pub mod shared;
 pub mod site;
 pub mod threads;
+pub mod touch;
 mod uniform;
 
 pub use activity::{Activity, activity, carries_floats};

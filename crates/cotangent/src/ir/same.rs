@@ -1,6 +1,47 @@
 //! Whether two places are written the same, wherever they stand in the user's text.
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+use std::ops::ControlFlow;
+
 use super::expr::{Expr, ExprKind, Place, PlaceKind};
+use super::walk::{self, Node};
+
+/// A number that is the same for expressions that are the same but for spans.
+pub fn hash_of(expr: &Expr) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let _ = walk::visit_expr(expr, &mut |node| {
+        match node {
+            Node::Expr(expr) => {
+                discriminant(&expr.kind).hash(&mut hasher);
+                match &expr.kind {
+                    ExprKind::Int(value) => value.hash(&mut hasher),
+                    ExprKind::Float(real) => real.0.to_bits().hash(&mut hasher),
+                    ExprKind::Math(name, _) => name.hash(&mut hasher),
+                    ExprKind::Unary(op, _) => discriminant(op).hash(&mut hasher),
+                    ExprKind::Binary(op, ..) => discriminant(op).hash(&mut hasher),
+                    ExprKind::Bool(_)
+                    | ExprKind::Null
+                    | ExprKind::Load(_)
+                    | ExprKind::AddressOf(_)
+                    | ExprKind::Select(..)
+                    | ExprKind::Cast(_)
+                    | ExprKind::Builtin(_)
+                    | ExprKind::SizeOf(_)
+                    | ExprKind::Construct(_) => {}
+                }
+            }
+            Node::Place(place) => {
+                discriminant(&place.kind).hash(&mut hasher);
+                place.as_local().hash(&mut hasher);
+            }
+            Node::Stmt(_) => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    hasher.finish()
+}
 
 /// Whether two places are the same but for spans.
 pub fn same_place(left: &Place, right: &Place) -> bool {

@@ -11,7 +11,7 @@ use crate::analysis::race::{Addition, Sharing, additions};
 use crate::ir::walk::{self, PartMut, own_variable, stmt_parts_mut};
 use crate::ir::{
     AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Name, Place, PlaceKind, Scope,
-    StmtKind, Storage,
+    Space, StmtKind, Storage,
 };
 
 /// Makes every `Accumulate` of a derivative an assignment or an atomic.
@@ -20,14 +20,14 @@ pub fn accumulate(module: &mut Module, function: FunctionId, adjoints: &[Adjoint
     write(module, function, adjoints, additions);
 }
 
-/// The same without any proof: plain is only what names a variable of the thread itself.
+/// The same without any proof: plain is only what names a variable of the thread itself, and what host code adds.
 pub fn accumulate_atomically(module: &mut Module, function: FunctionId) {
     let mut additions = Vec::new();
     let known = &module.functions[function];
     walk::each_stmt(&known.body, &mut |stmt| {
         if let StmtKind::Accumulate { place, .. } = &stmt.kind {
             let is_own = own_variable(place).is_some_and(|local| known.locals[local].storage == Storage::Private);
-            additions.push(if is_own {
+            additions.push(if is_own || known.space == Space::Host {
                 Addition::Plain
             } else {
                 Addition::Atomic(Sharing::UnknownMemory, Scope::Device)

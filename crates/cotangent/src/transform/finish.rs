@@ -1,18 +1,26 @@
 //! The way from what reverse mode writes to the derivative that is printed: which passes, in which order, and why.
 
+use std::collections::HashMap;
+
 use super::accumulate::{accumulate, accumulate_atomically, accumulate_plainly};
+use super::call_once::call_once;
+use super::fuse::fuse;
 use super::privatize::privatize;
 use super::promises::{Done, Promise, check, find};
 use super::references::references_to_pointers;
+use super::share::share;
 use super::simplify::simplify;
+use super::sink::sink;
 use super::{AdjointParam, Analyses, Fact, Trust};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ExprKind, Function, FunctionId, Module, StmtKind, order};
+use crate::ir::{ExprKind, Function, FunctionId, LocalId, Module, StmtKind, order};
 use crate::source::Span;
 
 /// What the passes know beside the module.
 pub(super) struct Finish<'a> {
     pub(super) adjoints: &'a [AdjointParam],
+    /// Which variables of the reverse sweep stand for which of the forward sweep.
+    pub(super) copies: &'a HashMap<LocalId, LocalId>,
     pub(super) analyses: Analyses,
     pub(super) trust: Trust,
 }
@@ -36,7 +44,7 @@ struct Stage {
 }
 
 /// All passes, in order.
-const STAGES: [Stage; 5] = [
+const STAGES: [Stage; 7] = [
     Stage {
         name: "references_to_pointers",
         reason: "C++ has no reference that is bound later than it is declared",
@@ -51,6 +59,26 @@ const STAGES: [Stage; 5] = [
         name: "simplify",
         reason: "rules write each term alone; a reader wants sums, and no value that nobody reads",
         pass: |module, id, _| simplify(&mut module.functions[id]),
+        promises: &[],
+    },
+    Stage {
+        name: "fuse",
+        reason: "what both sweeps of a loop read is read once, and what they compute is computed once",
+        pass: |module, id, known| {
+            if known.analyses == Analyses::On {
+                fuse_sweeps(module, id, known.copies);
+            }
+        },
+        promises: &[],
+    },
+    Stage {
+        name: "call_once",
+        reason: "host compilers call a function of the math library as often as it is written",
+        pass: |module, id, known| {
+            if known.analyses == Analyses::On {
+                call_once(module, id);
+            }
+        },
         promises: &[],
     },
     Stage {
@@ -88,6 +116,20 @@ const STAGES: [Stage; 5] = [
         promises: &[Promise { words: "every variable is declared, once, in order", broken: undeclared }],
     },
 ];
+
+/// Fuses sweeps from the outside in: what two of them share may show that others inside are sweeps of one statement.
+fn fuse_sweeps(module: &mut Module, id: FunctionId, copies: &HashMap<LocalId, LocalId>) {
+    loop {
+        let before = module.functions[id].body.clone();
+        fuse(module, id, copies);
+        share(module, id);
+        sink(&mut module.functions[id]);
+        if module.functions[id].body == before {
+            return;
+        }
+        simplify(&mut module.functions[id]);
+    }
+}
 
 /// The names of the passes, in order.
 pub(super) fn passes() -> impl Iterator<Item = &'static str> {

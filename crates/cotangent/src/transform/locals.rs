@@ -72,7 +72,7 @@ pub(super) fn copy_block(
 }
 
 /// Replaces variables by others.
-pub(super) fn rename(block: &mut Block, map: &HashMap<LocalId, LocalId>) {
+pub(super) fn rename(block: &mut [Stmt], map: &HashMap<LocalId, LocalId>) {
     walk::each_local_mut(block, &mut |local| {
         if let Some(other) = map.get(local) {
             *local = *other;

@@ -3,11 +3,15 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod accumulate;
+mod call_once;
 mod carried_bits;
 mod convergence;
 mod differentiable;
+mod drop_again;
 mod finish;
 mod forward;
+mod fuse;
+mod known_values;
 mod launch;
 mod locals;
 mod normalize;
@@ -23,8 +27,10 @@ mod reverse;
 mod runtime_calls;
 mod seeds;
 mod shadow;
+mod share;
 mod signatures;
 mod simplify;
+mod sink;
 mod taken_name;
 #[cfg(test)]
 mod texts;

@@ -250,7 +250,7 @@ impl Pullbacks {
         if let Kind::Split { saved, variables, .. } = kind {
             self.look_for_readers(normal, id, saved, variables)?;
         }
-        let Written { function, adjoints, uses_record, slots, augmented, needed, decisions } =
+        let Written { function, adjoints, copies, uses_record, slots, augmented, needed, decisions } =
             write::write(normal, id, kind, self.lessons.fleeting.get(&id).cloned().unwrap_or_default(), self).map_err(
                 |refused| {
                     self.lessons.fleeting.entry(id).or_default().extend(refused.unfilled);
@@ -266,10 +266,12 @@ impl Pullbacks {
             None => None,
             Some(SlotCount::Fixed(count)) => Some(launch::Slots::Fixed(count)),
             Some(SlotCount::Stated(count)) => Some(launch::Slots::Stated(count)),
-            Some(SlotCount::Counted(counting)) => Some(launch::Slots::Counted(self.add(counting, &[])?)),
+            Some(SlotCount::Counted(counting)) => {
+                Some(launch::Slots::Counted(self.add(counting, &[], &HashMap::new())?))
+            }
         };
-        let augmented = augmented.map(|augmented| self.add(augmented, &[])).transpose()?;
-        let function = self.add(function, &adjoints)?;
+        let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new())).transpose()?;
+        let function = self.add(function, &adjoints, &copies)?;
         if augmented.is_some()
             && let Some(first) = self.output.functions[function].body.first_mut()
         {
@@ -326,9 +328,14 @@ impl Pullbacks {
         is_needed.then(|| launch::add_plain_launcher(&mut self.output, kernel))
     }
 
-    fn add(&mut self, function: Function, adjoints: &[AdjointParam]) -> Result<FunctionId, Vec<Diagnostic>> {
+    fn add(
+        &mut self,
+        function: Function,
+        adjoints: &[AdjointParam],
+        copies: &HashMap<LocalId, LocalId>,
+    ) -> Result<FunctionId, Vec<Diagnostic>> {
         let id = self.output.functions.push(function);
-        let known = Finish { adjoints, analyses: self.analyses, trust: self.options.trust };
+        let known = Finish { adjoints, copies, analyses: self.analyses, trust: self.options.trust };
         finish(&mut self.output, id, &known)?;
         Ok(id)
     }

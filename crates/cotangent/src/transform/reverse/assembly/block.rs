@@ -147,7 +147,7 @@ impl Assembly<'_> {
         let kind = StmtKind::If { cond, then_block: then_pair.forward, else_block: else_pair.forward };
         forward.push(Stmt::new(kind).at(stmt.span));
         let reverse = when(reverse_cond, then_pair.reverse, else_pair.reverse);
-        Pair { forward, reverse: reverse.into_iter().collect() }
+        Pair { forward, reverse: reverse.into_iter().map(|reverse| reverse.at(stmt.span)).collect() }
     }
 
     /// Moves the declarations that the reverse sweep of a branch mentions in front of the branch.

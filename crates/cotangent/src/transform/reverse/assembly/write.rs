@@ -1,6 +1,6 @@
 //! Writes one derivative: its signature, its two sweeps, its end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::super::decision::Decision;
 use super::super::derivatives::{Adders, Derivatives, Kind, Options};
@@ -28,6 +28,8 @@ use crate::transform::{Fact, Trust};
 pub(in crate::transform::reverse) struct Written {
     pub(in crate::transform::reverse) function: Function,
     pub(in crate::transform::reverse) adjoints: Vec<AdjointParam>,
+    /// Which variables of the reverse sweep stand for which of the forward sweep.
+    pub(in crate::transform::reverse) copies: HashMap<LocalId, LocalId>,
     /// Whether it takes a record.
     pub(in crate::transform::reverse) uses_record: bool,
     /// How many slots of the record a thread needs, if that can be told.
@@ -109,9 +111,11 @@ pub(in crate::transform::reverse) fn write(
         .chain(shared)
         .map(|param| AdjointParam { adjoint: moved(param.adjoint), primal: moved(param.primal), ..param })
         .collect();
+    let copies = rules.vars.copies().map(|(copy, original)| (moved(copy), moved(original))).collect();
     Ok(Written {
         function: rules.vars.function,
         adjoints,
+        copies,
         uses_record,
         slots,
         augmented,

@@ -9,7 +9,7 @@ use crate::ir::{BinaryOp, Block, Expr, ExprKind, Place, PlaceKind, Stmt, StmtKin
 use crate::rules::{self, Partial, has_pole, is_steep};
 use crate::transform::locals::{constant, declare, in_type, when};
 
-/// An addition to an adjoint. Behind a pointer to memory of the thread's own it is a plain one: no later pass could tell.
+/// An addition to an adjoint. Behind a pointer to memory of a thread's own it is a plain one: no later pass could tell.
 fn add(shadow: Place, value: Expr, is_private: bool) -> Stmt {
     let value = in_type(value, &shadow.ty);
     if is_private && walk::own_variable(&shadow).is_none() {
@@ -107,7 +107,7 @@ impl Rules<'_> {
         match &value.kind {
             ExprKind::Load(place) => {
                 if let Some(shadow) = self.shadow(place) {
-                    let is_private = self.is_private_place(place);
+                    let is_private = !self.facts.is_host() && self.is_private_place(place);
                     out.push(add(shadow, seed, is_private).at(value.span));
                 }
             }
@@ -243,7 +243,7 @@ impl Rules<'_> {
             (_, Type::Float(_)) => self.adjoint(value, seed_in(seed.clone()), out),
             (ExprKind::Load(place), _) => {
                 let Some(shadow) = self.shadow(place) else { return };
-                let is_private = self.is_private_place(place);
+                let is_private = !self.facts.is_host() && self.is_private_place(place);
                 for (from, into) in self.vars.leaves(seed).into_iter().zip(self.vars.leaves(&shadow)) {
                     out.push(add(into, Expr::load(from), is_private).at(value.span));
                 }

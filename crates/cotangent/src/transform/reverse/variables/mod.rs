@@ -114,6 +114,15 @@ impl Variables<'_> {
         self.roles.extend(roles);
     }
 
+    /// The variables that stand for others in the reverse sweep, and these.
+    pub(in crate::transform::reverse) fn copies(&self) -> impl Iterator<Item = (LocalId, LocalId)> {
+        let copy = |(local, role): (&LocalId, &Role)| match role {
+            Role::Copy(original) => Some((*local, *original)),
+            Role::Program | Role::Adjoint(_) | Role::Follows(_) | Role::Saved | Role::Own => None,
+        };
+        self.roles.iter().filter_map(copy)
+    }
+
     /// The pointer that a pointer to adjoints follows, or else the variable itself.
     pub(in crate::transform::reverse) fn followed(&self, local: LocalId) -> LocalId {
         match self.role(local) {

@@ -1,0 +1,171 @@
+//! What statements touch, and whether two of them may change places.
+//!
+//! Elements of an array are not told apart. Additions to adjoints commute with each other, but for rounding.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
+
+use super::effects::variables_of;
+use super::locals::Locals;
+use super::root::{Root, Roots};
+use crate::ir::walk::{self, Node};
+use crate::ir::{Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, Stmt, StmtKind};
+
+/// What statements touch.
+#[derive(Clone, Default, Debug)]
+pub struct Touch {
+    reads: BTreeSet<Root>,
+    writes: BTreeSet<Root>,
+    adds: BTreeSet<Root>,
+    /// It stays where it is: other threads, the runtime or code that is not read take part in it, or it is a jump.
+    is_fixed: bool,
+}
+
+/// What is needed to tell what statements of one function touch.
+pub struct Touches<'f> {
+    module: &'f Module,
+    function: &'f Function,
+    locals: &'f Locals<'f>,
+    roots: Roots<'f>,
+    /// Whether functions that are called mention variables outside functions.
+    called: HashMap<FunctionId, bool>,
+}
+
+impl<'f> Touches<'f> {
+    /// Looks at a function once.
+    pub fn new(module: &'f Module, function: &'f Function, locals: &'f Locals<'f>) -> Touches<'f> {
+        let mut called = HashMap::new();
+        walk::each_stmt(&function.body, &mut |stmt| {
+            if let StmtKind::Call { function, .. } = &stmt.kind {
+                called.entry(*function).or_insert_with(|| !variables_of(module, *function).is_empty());
+            }
+        });
+        Touches { module, function, locals, roots: Roots::new(module, function, locals), called }
+    }
+
+    /// What a statement touches, with all that is inside.
+    pub fn stmt(&self, stmt: &Stmt) -> Touch {
+        self.block(std::slice::from_ref(stmt))
+    }
+
+    /// What the statements of a block touch.
+    pub fn block(&self, block: &[Stmt]) -> Touch {
+        let mut touch = Touch::default();
+        let _ = walk::visit_block(block, &mut |node| {
+            match node {
+                Node::Stmt(stmt) => self.note(stmt, &mut touch),
+                Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => touch.reads.extend(self.roots.place(place)),
+                Node::Expr(_) | Node::Place(_) => {}
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        touch
+    }
+
+    /// What the value of an expression depends on.
+    pub fn expr(&self, expr: &Expr) -> Touch {
+        let mut touch = Touch::default();
+        walk::loads_any(expr, &mut |place| {
+            touch.reads.extend(self.roots.place(place));
+            false
+        });
+        touch
+    }
+
+    /// Whether two statements may change places.
+    pub fn commute(&self, one: &Touch, other: &Touch) -> bool {
+        !one.is_fixed && !other.is_fixed && !self.disturbs(one, other) && !self.disturbs(other, one)
+    }
+
+    /// Whether what one statement writes or adds to is looked at by another.
+    pub fn disturbs(&self, one: &Touch, other: &Touch) -> bool {
+        self.meet(&one.writes, &other.reads)
+            || self.meet(&one.writes, &other.writes)
+            || self.meet(&one.writes, &other.adds)
+            || self.meet(&one.adds, &other.reads)
+    }
+
+    /// Whether a value depends on memory that others may reach.
+    pub fn reads_memory(&self, touch: &Touch) -> bool {
+        touch.reads.iter().any(|root| !self.is_own(*root))
+    }
+
+    /// What is written, if that is variables alone that nobody reaches but by their names.
+    pub fn written_variables<'a>(&self, touch: &'a Touch) -> Option<impl Iterator<Item = &'a Root>> {
+        let written = || touch.writes.iter().chain(&touch.adds);
+        (!touch.is_fixed && written().all(|root| self.is_own(*root))).then(written)
+    }
+
+    fn note(&self, stmt: &Stmt, touch: &mut Touch) {
+        match &stmt.kind {
+            StmtKind::Assign { place, .. } => touch.writes.extend(self.roots.place(place)),
+            StmtKind::Accumulate { place, .. } => touch.adds.extend(self.roots.place(place)),
+            StmtKind::Declare { local, .. } => touch.writes.extend(self.variable(*local)),
+            StmtKind::For(head) => touch.writes.extend(self.variable(head.counter)),
+            StmtKind::Call { function, args, into } => {
+                touch.writes.extend(into.iter().flat_map(|place| self.roots.place(place)));
+                touch.writes.extend(self.roots.written_by_call(stmt));
+                for arg in args {
+                    if arg.ty.is_pointer() {
+                        touch.reads.extend(self.roots.pointer(arg));
+                    }
+                    if self.roots.may_hold_pointer(arg.ty.pointee().unwrap_or(&arg.ty)) {
+                        touch.reads.insert(Root::Unknown);
+                    }
+                }
+                touch.is_fixed |= self.called.get(function).copied().unwrap_or(true);
+                touch.is_fixed |= self.module.rule(*function).is_some();
+            }
+            StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::Switch { .. } => {}
+            StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => touch.is_fixed = true,
+        }
+    }
+
+    fn variable(&self, local: LocalId) -> BTreeSet<Root> {
+        self.roots.place(&Place::local(local, self.function.locals[local].ty.clone()))
+    }
+
+    fn meet(&self, one: &BTreeSet<Root>, other: &BTreeSet<Root>) -> bool {
+        one.iter().any(|left| other.iter().any(|right| self.may_be_same(*left, *right)))
+    }
+
+    fn may_be_same(&self, left: Root, right: Root) -> bool {
+        let is_open = |root| matches!(root, Root::Unknown | Root::Behind(_));
+        left == right || is_open(left) && !self.is_own(right) || is_open(right) && !self.is_own(left)
+    }
+
+    /// Whether it is a variable that nobody reaches but by its name.
+    fn is_own(&self, root: Root) -> bool {
+        matches!(root, Root::Private(local) if !self.locals[local].is_exposed)
+    }
+}
+
+impl Touch {
+    /// Whether it stays where it is.
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
+
+    /// What is read.
+    pub fn reads(&self) -> &BTreeSet<Root> {
+        &self.reads
+    }
+
+    /// Adds what others touch.
+    pub fn join(&mut self, other: &Touch) {
+        self.reads.extend(&other.reads);
+        self.writes.extend(&other.writes);
+        self.adds.extend(&other.adds);
+        self.is_fixed |= other.is_fixed;
+    }
+}

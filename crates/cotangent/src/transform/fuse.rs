@@ -1,0 +1,210 @@
+//! Runs the two sweeps of a loop at once, where nothing stands between them.
+//!
+//! The reverse sweep of a loop comes to the forward sweep if both have the same header, so that their iterations run in the same
+//! order, and if no iteration of the one disturbs an iteration of the other. What stands between them must let the reverse
+//! sweep pass; a statement that it depends on goes before the loop, if the loop lets it. So an adjoint that the loop takes in
+//! must be known before the loop.
+//!
+//! Likewise what stands under one condition comes together, so that it is tested once.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use super::drop_again::drop_again;
+use super::locals::rename;
+use crate::analysis::locals::locals;
+use crate::analysis::touch::{Touch, Touches};
+use crate::ir::same::same_expr;
+use crate::ir::walk::{self, PartMut};
+use crate::ir::{Block, For, FunctionId, LocalId, Module, Stmt, StmtKind};
+
+/// Fuses the sweeps of one function. `copies` says which variables of the reverse sweep stand for which of the forward sweep.
+pub(super) fn fuse(module: &mut Module, id: FunctionId, copies: &HashMap<LocalId, LocalId>) {
+    let original = module.functions[id].clone();
+    let uses = locals(&original);
+    let mut body = original.body.clone();
+    fuse_block(&Touches::new(module, &original, &uses), &mut body, copies);
+    module.functions[id].body = body;
+}
+
+fn fuse_block(touches: &Touches<'_>, block: &mut Block, copies: &HashMap<LocalId, LocalId>) {
+    let mut later = 1;
+    while later < block.len() {
+        match plan(touches, block, later, copies) {
+            // The statement after it has taken its place.
+            Some(plan) => plan.carry_out(block, copies),
+            None => later += 1,
+        }
+    }
+    for stmt in block {
+        let _ = walk::stmt_parts_mut(stmt, &mut |part| {
+            if let PartMut::Block(inner) = part {
+                fuse_block(touches, inner, copies);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+}
+
+/// Two statements of a block that become one, and those between them that go before it, the last first.
+struct Plan {
+    earlier: usize,
+    later: usize,
+    moved: Vec<usize>,
+}
+
+/// How the statement at `later` comes to an earlier one; none if it stays where it is.
+fn plan(touches: &Touches<'_>, block: &[Stmt], later: usize, copies: &HashMap<LocalId, LocalId>) -> Option<Plan> {
+    let second = &block[later];
+    if !matches!(second.kind, StmtKind::For(_) | StmtKind::If { .. }) {
+        return None;
+    }
+    let earlier = (0..later).rev().find(|earlier| are_sweeps(&block[*earlier], second, copies))?;
+    let (first, mut group) = (touches.stmt(&block[earlier]), touches.stmt(second));
+    if !can_join(touches, &block[earlier], &first, &group) {
+        return None;
+    }
+    let mut moved = Vec::new();
+    for between in (earlier + 1..later).rev() {
+        let touch = touches.stmt(&block[between]);
+        if touches.commute(&touch, &group) {
+            continue;
+        }
+        if !touches.commute(&touch, &first) {
+            return None;
+        }
+        group.join(&touch);
+        moved.push(between);
+    }
+    Some(Plan { earlier, later, moved })
+}
+
+/// Whether two statements are sweeps of one loop over the same iterations, or stand under the same condition.
+fn are_sweeps(first: &Stmt, second: &Stmt, copies: &HashMap<LocalId, LocalId>) -> bool {
+    match (&first.kind, &second.kind) {
+        (StmtKind::For(first), StmtKind::For(second)) => {
+            let origin = |head: &For| copies.get(&head.counter).copied().unwrap_or(head.counter);
+            origin(first) == origin(second) && have_same_header(first, second)
+        }
+        (StmtKind::If { cond, .. }, StmtKind::If { cond: other, .. }) => same_expr(cond, other),
+        (_, _) => false,
+    }
+}
+
+/// Bounds that mention the counter are never the same: each loop has its own.
+fn have_same_header(first: &For, second: &For) -> bool {
+    first.test == second.test
+        && first.step == second.step
+        && same_expr(&first.from, &second.from)
+        && same_expr(&first.to, &second.to)
+        && same_expr(&first.by, &second.by)
+}
+
+fn can_join(touches: &Touches<'_>, stmt: &Stmt, first: &Touch, second: &Touch) -> bool {
+    if let StmtKind::If { cond, .. } = &stmt.kind {
+        return !first.is_fixed() && !touches.disturbs(first, &touches.expr(cond));
+    }
+    // Iterations of the second now run before later ones of the first.
+    touches.commute(first, second)
+}
+
+impl Plan {
+    fn carry_out(self, block: &mut Block, copies: &HashMap<LocalId, LocalId>) {
+        let Plan { earlier, later, moved } = self;
+        let second = block.remove(later);
+        let count = moved.len();
+        let mut before: Block = moved.into_iter().map(|position| block.remove(position)).collect();
+        before.reverse();
+        block.splice(earlier..earlier, before);
+        join(&mut block[earlier + count], second, copies);
+    }
+}
+
+fn join(first: &mut Stmt, second: Stmt, copies: &HashMap<LocalId, LocalId>) {
+    match (&mut first.kind, second.kind) {
+        (StmtKind::For(first), StmtKind::For(second)) => {
+            let mut body = second.body;
+            rename(&mut body, &HashMap::from([(second.counter, first.counter)]));
+            drop_again(&first.body, &mut body, copies);
+            first.body.extend(body);
+        }
+        (
+            StmtKind::If { then_block, else_block, .. },
+            StmtKind::If { then_block: more_then, else_block: more_else, .. },
+        ) => {
+            then_block.extend(more_then);
+            else_block.extend(more_else);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{text, validate};
+
+    /// How many loops and branches a body has when its sweeps are fused.
+    fn fused(body: &str) -> (usize, usize) {
+        let source = format!("host f(x: double*, y: double*, dx: double*, dy: double*, n: int, c: int) {{ {body} }}");
+        let mut module = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let locals = &module.functions[FunctionId(0)].locals;
+        let named = |name: &str| locals.ids().find(|local| locals[*local].name.as_ref() == name);
+        let copies = named("j").zip(named("i")).into_iter().collect();
+        fuse(&mut module, FunctionId(0), &copies);
+        assert_eq!(validate(&module), Ok(()), "{}", text::print(&module));
+        let printed = text::print(&module);
+        (printed.matches("for ").count(), printed.matches("if ").count())
+    }
+
+    const SUM: &str = "let s: double = 0.0; for i: int = 0; i < n; i += 1 { s = (s + x[i]); }";
+
+    #[test]
+    fn sweeps_that_nothing_keeps_apart_become_one() {
+        let known_before = "let seed: double = dy[0]; for j: int = 0; j < n; j += 1 { dx[j] += (seed * x[j]); }";
+        assert_eq!(fused(&format!("{SUM} {known_before}")).0, 1);
+        let passed = "y[0] = s; let seed: double = dy[0]; for j: int = 0; j < n; j += 1 { dx[j] += seed; }";
+        assert_eq!(fused(&format!("{SUM} {passed}")).0, 1);
+        let branch = "if (c < 3) { y[0] = 2.0; } dx[1] += 1.0; if (c < 3) { dx[0] += 1.0; }";
+        assert_eq!(fused(branch).1, 1);
+    }
+
+    #[test]
+    fn an_adjoint_that_the_loop_computes_keeps_the_sweeps_apart() {
+        let after = "let seed: double = (s * 2.0); for j: int = 0; j < n; j += 1 { dx[j] += seed; }";
+        assert_eq!(fused(&format!("{SUM} {after}")).0, 2);
+        let by_steps =
+            "let a: double = s; let seed: double = (a * 2.0); for j: int = 0; j < n; j += 1 { dx[j] += seed; }";
+        assert_eq!(fused(&format!("{SUM} {by_steps}")).0, 2);
+    }
+
+    #[test]
+    fn loops_over_other_iterations_stay_apart() {
+        for header in ["j: int = 1; j < n; j += 1", "j: int = 0; j <= n; j += 1", "j: int = 0; j < c; j += 1"] {
+            assert_eq!(fused(&format!("{SUM} for {header} {{ dx[j] += 1.0; }}")).0, 2, "{header}");
+        }
+        let bound_changes = "n = (n + 1); for j: int = 0; j < n; j += 1 { dx[j] += 1.0; }";
+        assert_eq!(fused(&format!("{SUM} {bound_changes}")).0, 2);
+    }
+
+    #[test]
+    fn iterations_that_disturb_each_other_stay_apart() {
+        let overwritten =
+            "for i: int = 0; i < n; i += 1 { x[i] = y[i]; } for j: int = 0; j < n; j += 1 { dx[j] += x[j]; }";
+        assert_eq!(fused(overwritten).0, 2);
+        let other_way = "for i: int = 0; i < n; i += 1 { y[i] = x[i]; } for j: int = 0; j < n; j += 1 { x[j] = 0.0; }";
+        assert_eq!(fused(other_way).0, 2);
+        let left = "for i: int = 0; i < n; i += 1 { if (x[i] > 0.0) { break; } } for j: int = 0; j < n; j += 1 { dx[j] += 1.0; }";
+        assert_eq!(fused(left).0, 2);
+    }
+
+    #[test]
+    fn what_stands_between_and_is_disturbed_keeps_sweeps_apart() {
+        let read_between = "y[0] = dx[1]; for j: int = 0; j < n; j += 1 { dx[j] += 1.0; }";
+        assert_eq!(fused(&format!("{SUM} {read_between}")).0, 1, "it can go before the loop");
+        let stuck = "y[0] = (dx[1] * s); for j: int = 0; j < n; j += 1 { dx[j] += 1.0; }";
+        assert_eq!(fused(&format!("{SUM} {stuck}")).0, 2);
+        let condition = "if (x[0] < 3.0) { x[0] = 5.0; } if (x[0] < 3.0) { dx[0] += 1.0; }";
+        assert_eq!(fused(condition).1, 2);
+    }
+}
