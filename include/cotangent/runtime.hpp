@@ -5,10 +5,12 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -549,26 +551,67 @@ void clear_box(T* adjoints, cudaPitchedPtr like, cudaExtent extent, cudaStream_t
   }
 }
 
-// What the forward sweep of a host function leaves for its reverse sweep, last in first out.
+// What the forward sweep of a host function leaves for its reverse sweep, last in first out, in slabs of memory.
 class Tape {
  public:
+  Tape() = default;
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+  ~Tape() { delete slabs_; }
+
   template <class T>
   void push(const T& value) {
-    std::size_t end = bytes_.size();
-    bytes_.resize(end + sizeof(T));
-    std::memcpy(bytes_.data() + end, &value, sizeof(T));
+    static_assert(sizeof(T) <= kSmallest, "one value is larger than a slab");
+    if (static_cast<std::size_t>(at_.end - at_.next) < sizeof(T)) at_ = next_slab(slabs_, at_.next);
+    std::memcpy(at_.next, &value, sizeof(T));
+    at_.next += sizeof(T);
   }
   template <class T>
   T pop() {
+    if (at_.next == at_.begin) at_ = last_slab(slabs_);
+    at_.next -= sizeof(T);
     T value;
-    std::size_t begin = bytes_.size() - sizeof(T);
-    std::memcpy(&value, bytes_.data() + begin, sizeof(T));
-    bytes_.resize(begin);
+    std::memcpy(&value, at_.next, sizeof(T));
     return value;
   }
 
  private:
-  std::vector<unsigned char> bytes_;
+  // A value lies in one slab. Of a slab that is left it is kept where its last value ends.
+  struct Slab {
+    std::unique_ptr<unsigned char[]> bytes;
+    std::size_t size;
+    unsigned char* filled;
+  };
+  struct Slabs {
+    std::vector<Slab> all;
+    std::size_t used = 0;
+  };
+  struct Place {
+    unsigned char* next = nullptr;
+    unsigned char* begin = nullptr;
+    unsigned char* end = nullptr;
+  };
+
+  static constexpr std::size_t kSmallest = std::size_t{1} << 16, kLargest = std::size_t{1} << 26;
+
+  // These take no address of the place, so that it stays in registers.
+  static Place next_slab(Slabs* slabs, unsigned char* filled) {
+    if (slabs->used > 0) slabs->all[slabs->used - 1].filled = filled;
+    if (slabs->used == slabs->all.size()) {
+      const std::size_t size = slabs->used == 0 ? kSmallest : std::min(kLargest, slabs->all.back().size * 2);
+      slabs->all.push_back({std::unique_ptr<unsigned char[]>(new unsigned char[size]), size, nullptr});
+    }
+    Slab& slab = slabs->all[slabs->used++];
+    return {slab.bytes.get(), slab.bytes.get(), slab.bytes.get() + slab.size};
+  }
+  static Place last_slab(Slabs* slabs) {
+    --slabs->used;
+    Slab& slab = slabs->all[slabs->used - 1];
+    return {slab.filled, slab.bytes.get(), slab.bytes.get() + slab.size};
+  }
+
+  Slabs* slabs_ = new Slabs;
+  Place at_;
 };
 
 template <class T>
