@@ -574,6 +574,13 @@ class Tape {
     std::memcpy(&value, at_.next, sizeof(T));
     return value;
   }
+  // An array that lives as long as the tape.
+  template <class T>
+  T* reserve(long count) {
+    static_assert(std::is_trivially_copyable<T>::value, "a record is its bytes");
+    slabs_->arrays.emplace_back(new unsigned char[static_cast<std::size_t>(count) * sizeof(T)]);
+    return reinterpret_cast<T*>(slabs_->arrays.back().get());
+  }
 
  private:
   // A value lies in one slab. Of a slab that is left it is kept where its last value ends.
@@ -584,6 +591,7 @@ class Tape {
   };
   struct Slabs {
     std::vector<Slab> all;
+    std::vector<std::unique_ptr<unsigned char[]>> arrays;
     std::size_t used = 0;
   };
   struct Place {
@@ -621,6 +629,10 @@ void push(Tape& tape, T value) {
 template <class T>
 T pop(Tape& tape) {
   return tape.pop<T>();
+}
+template <class T>
+T* reserve(Tape& tape, long count) {
+  return tape.reserve<T>(count);
 }
 
 }  // namespace cotangent

@@ -120,6 +120,8 @@ template <class T>
 void push(Tape& tape, T value);
 template <class T>
 T pop(Tape& tape);
+template <class T>
+T* reserve(Tape& tape, long count);
 
 class Tape {};
 

@@ -37,6 +37,9 @@ const fn row(name: &'static str, class: Class) -> Row {
 /// The class of `cotangent/runtime.hpp` in which derivatives of host functions keep values.
 pub const TAPE: &str = "cotangent::Tape";
 
+/// Memory of the tape as an array.
+pub const RESERVE: &str = "cotangent::reserve";
+
 /// The class of `cotangent/runtime.hpp` that keeps memory until a derivative ends.
 pub const FREES: &str = "cotangent::Frees";
 
@@ -214,6 +217,7 @@ const OWN: &[Row] = &[
     row(CHECK_BLOCK, Class::Own),
     row("cotangent::push", Class::Own),
     row("cotangent::pop", Class::Own).returning(Returns::Asked),
+    row(RESERVE, Class::Own).returning(Returns::PointerToAsked),
 ];
 
 /// `cudaMemcpy(to, from, bytes, kind)`.

@@ -51,6 +51,7 @@ pub enum How {
     Commutes,
     Backwards,
     InThread,
+    InArrays,
     InRecord,
 }
 
@@ -104,6 +105,7 @@ impl How {
             How::InThread => {
                 ("in arrays of the thread", "there are at most 64 iterations, and their number is known", "L5")
             }
+            How::InArrays => ("in arrays", "the number of iterations is known before the loop", "L5"),
             How::InRecord => ("last in, first out", "the number of iterations is not known, or is large", "L5"),
         };
         Words { outcome, reason, theorem }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::analysis::Object;
-use crate::ir::LocalId;
+use crate::ir::{For, LocalId};
 
 /// A stretch of code whose values are there when its reverse sweep runs: the function, or one iteration of a loop.
 #[derive(Clone, Default)]
@@ -16,6 +16,8 @@ pub(super) struct Frame {
     pub(super) unstable: BTreeSet<Object>,
     /// Shared arrays that the reverse sweep fills again before anything else.
     pub(super) reloaded: BTreeSet<LocalId>,
+    /// The header of a loop that says how often it runs.
+    pub(super) head: Option<For>,
 }
 
 /// The frames around a statement, the innermost last.
@@ -25,12 +27,14 @@ pub(super) struct Frames {
     /// Arrays of an iteration's own that its reverse sweep can neither fill again nor be given: what is read of them is
     /// kept value by value.
     fleeting: BTreeSet<LocalId>,
+    /// How many conditions there are around the statement.
+    branches: usize,
 }
 
 impl Frames {
     /// The function as a whole.
     pub(super) fn new(outermost: Frame, fleeting: BTreeSet<LocalId>) -> Frames {
-        Frames { around: vec![outermost], fleeting }
+        Frames { around: vec![outermost], fleeting, branches: 0 }
     }
 
     /// The function as a whole, seen otherwise.
@@ -40,7 +44,7 @@ impl Frames {
 
     /// The same where all is computed from the beginning, before anything has changed.
     pub(super) fn before_all(&self) -> Frames {
-        Frames { around: self.around.clone(), fleeting: BTreeSet::new() }
+        Frames { around: self.around.clone(), fleeting: BTreeSet::new(), branches: self.branches }
     }
 
     pub(super) fn enter(&mut self, frame: Frame) {
@@ -49,6 +53,23 @@ impl Frames {
 
     pub(super) fn leave(&mut self) {
         self.around.pop();
+    }
+
+    pub(super) fn enter_branch(&mut self) {
+        self.branches += 1;
+    }
+
+    pub(super) fn leave_branch(&mut self) {
+        self.branches -= 1;
+    }
+
+    /// Whether a statement, or a loop around it, runs under a condition.
+    pub(super) fn is_in_branch(&self) -> bool {
+        self.branches > 0
+    }
+
+    pub(super) fn outermost_loop(&self) -> Option<&Frame> {
+        self.around.iter().find(|frame| frame.is_loop)
     }
 
     pub(super) fn outermost_first(&self) -> &[Frame] {

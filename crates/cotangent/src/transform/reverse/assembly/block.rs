@@ -86,14 +86,18 @@ impl Assembly<'_> {
             StmtKind::If { cond, then_block, else_block } if is_joint => {
                 let none = BTreeSet::new();
                 let join = |pair: Pair| [pair.forward, pair.reverse].concat();
+                self.rules.frames.enter_branch();
                 let then_block = join(self.block(then_block, &none, true));
                 let else_block = join(self.block(else_block, &none, true));
+                self.rules.frames.leave_branch();
                 let kind = StmtKind::If { cond: cond.clone(), then_block, else_block };
                 return Pair { forward: vec![Stmt::new(kind).at(stmt.span)], reverse: Block::new() };
             }
             StmtKind::If { cond, then_block, else_block } => {
+                self.rules.frames.enter_branch();
                 let then_pair = self.block(then_block, later, false);
                 let else_pair = self.block(else_block, later, false);
+                self.rules.frames.leave_branch();
                 return self.branches(stmt, cond, [then_pair, else_pair], here, kept);
             }
             StmtKind::For(head) if let Some(sum) = self.rules.shuffled_sum(stmt, head) => sum,

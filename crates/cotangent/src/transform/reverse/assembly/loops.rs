@@ -36,6 +36,8 @@ enum Count {
 enum Recorded {
     /// In arrays of the thread, one for each value.
     Arrays(HashMap<LocalId, Place>),
+    /// In arrays of a host function, one for each value.
+    Flat(HashMap<LocalId, LocalId>),
     /// In global memory, last in first out.
     Stack(LocalId),
 }
@@ -56,7 +58,11 @@ impl Assembly<'_> {
             self.rules.decide(stmt.span, self.rules.vars.name_of(*array), How::FilledAgain);
         }
         let written = analysis::written(self.rules.facts.objects, std::slice::from_ref(stmt));
-        self.rules.frames.enter(Frame { is_loop: true, declared: declared.clone(), unstable: here.clone(), reloaded });
+        let it = Loop { stmt, head, exit, written, declared };
+        let known = self.known_header(&it, here);
+        let declared = it.declared.clone();
+        let frame = Frame { is_loop: true, declared, unstable: here.clone(), reloaded, head: known.clone() };
+        self.rules.frames.enter(frame);
         let pair = self.block(body, &BTreeSet::new(), false);
         let mut needed = self.rules.vars.mentioned(&pair.reverse);
         let sliced = if pair.reverse.is_empty() {
@@ -69,13 +75,13 @@ impl Assembly<'_> {
             let body = pair.forward.into_iter().chain(exit.cloned()).collect();
             return Pair { forward: vec![with_body(stmt, body)], reverse: Block::new() };
         }
-        let it = Loop { stmt, head, exit, written, declared };
-        self.both_loops(&it, pair.reverse, sliced, &needed, here)
+        self.both_loops(&it, known.as_ref(), pair.reverse, sliced, &needed, here)
     }
 
     fn both_loops(
         &mut self,
         it: &Loop<'_>,
+        known: Option<&For>,
         adjoints: Block,
         sliced: Sliced,
         needed: &BTreeSet<LocalId>,
@@ -92,15 +98,17 @@ impl Assembly<'_> {
         }
         let entries = rows.len();
         rows.extend(sliced.recorded.iter().copied());
+        let flat = self.flat_arrays(known.filter(|_| matches!(count, Count::Header(_))), &rows);
         let is_order_free = matches!(count, Count::Header(_))
-            && rows.is_empty()
+            && (rows.is_empty() || flat.is_some())
             && self.rules.values().is_order_free(&adjoints, &it.declared);
 
         let order = if is_order_free { How::Commutes } else { How::Backwards };
         self.rules.decide(it.stmt.span, "order", order);
 
         let mut before = std::mem::take(&mut kept.declarations);
-        let (forward, storage) = self.forward_loop(it, &count, (&rows, entries), &sliced, &mut before);
+        let (forward, storage) = self.forward_loop(it, &count, (&rows, entries), flat, &sliced, &mut before);
+        before.splice(0..0, self.before_outermost());
         if let Count::Trips { trips, .. } = count {
             before.push(declare(trips, Some(Expr::int(0))));
         }
@@ -110,6 +118,7 @@ impl Assembly<'_> {
         if !rows.is_empty() {
             let how = match &storage {
                 Recorded::Arrays(_) => How::InThread,
+                Recorded::Flat(_) => How::InArrays,
                 Recorded::Stack(_) => How::InRecord,
             };
             self.rules.decide(it.stmt.span, "record", how);
@@ -185,10 +194,15 @@ impl Assembly<'_> {
         it: &Loop<'_>,
         count: &Count,
         (rows, entries): (&[LocalId], usize),
+        flat: Option<HashMap<LocalId, LocalId>>,
         sliced: &Sliced,
         before: &mut Block,
     ) -> (Stmt, Recorded) {
         let body = sliced.forward.clone();
+        if let Some(arrays) = flat {
+            let storage = Recorded::Flat(arrays);
+            return (self.with_records(it, count, &body, rows, entries, &storage), storage);
+        }
         if let Some(arrays) = self.record_arrays(it, count, rows) {
             let whole = self.with_records(it, count, &body, rows, entries, &Recorded::Arrays(arrays.clone()));
             let locals: BTreeSet<LocalId> = arrays.values().filter_map(own_variable).collect();
@@ -243,7 +257,8 @@ impl Assembly<'_> {
             out.push(assign(place, next));
         }
         // What an inner loop pushes lies above what this iteration pushes only if that comes last.
-        let has_inner = body.iter().any(|stmt| !pushed_records(stmt).is_empty());
+        let is_stack = matches!(storage, Recorded::Stack(_));
+        let has_inner = is_stack && body.iter().any(|stmt| !pushed_records(stmt).is_empty());
         let mut last = Block::new();
         for (position, row) in rows.iter().enumerate() {
             let variable = self.rules.vars.function.locals[*row].clone();
@@ -263,12 +278,17 @@ impl Assembly<'_> {
     }
 
     /// The statements that record one value.
-    fn record(&self, storage: &Recorded, it: &Loop<'_>, row: LocalId, value: &Place) -> Block {
+    fn record(&mut self, storage: &Recorded, it: &Loop<'_>, row: LocalId, value: &Place) -> Block {
         match storage {
             Recorded::Arrays(arrays) => {
                 let Some(head) = it.head else { return Block::new() };
                 let counter = Expr::load(Place::local(head.counter, head.from.ty.clone()));
                 self.rules.vars.copy(&arrays[&row].clone().index(iteration_number(head, counter)), value)
+            }
+            Recorded::Flat(arrays) => {
+                let Some(head) = it.head else { return Block::new() };
+                let element = self.flat_element(arrays[&row], head, head.counter);
+                self.rules.vars.copy(&element, value)
             }
             Recorded::Stack(record) => self.rules.vars.push_values(*record, value),
         }
@@ -303,6 +323,11 @@ impl Assembly<'_> {
                     } else {
                         out.push(declare(copy, Some(Expr::load(recorded))));
                     }
+                }
+                Recorded::Flat(arrays) => {
+                    let (Some(head), Some(counter)) = (it.head, counter) else { continue };
+                    let recorded = self.flat_element(arrays[row], head, counter);
+                    out.push(declare(copy, Some(Expr::load(recorded))));
                 }
                 Recorded::Stack(record) => out.extend(self.rules.vars.pop_values(*record, copy)),
             }

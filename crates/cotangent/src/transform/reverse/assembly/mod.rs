@@ -2,6 +2,7 @@
 
 mod again;
 mod block;
+mod flat;
 mod frees;
 mod launch;
 mod loops;
@@ -13,6 +14,7 @@ mod tape;
 pub(super) mod write;
 
 use super::rules::Rules;
+use flat::Flat;
 use record::Limit;
 pub(super) use split::needed_arrays;
 
@@ -23,4 +25,6 @@ pub(super) struct Assembly<'a> {
     uses_record: bool,
     /// The size of the record, where the user states it.
     limit: Option<Limit>,
+    /// Records of a host function that are arrays.
+    flat: Flat,
 }

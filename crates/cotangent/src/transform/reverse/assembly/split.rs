@@ -39,7 +39,7 @@ impl Assembly<'_> {
         let declared = self.rules.facts.declared_in(body);
         let unstable = analysis::written(self.rules.facts.objects, body);
         let reloaded = self.rules.values().reloadable(body, &declared, false);
-        self.rules.frames.begin_with(Frame { is_loop: true, declared, unstable, reloaded });
+        self.rules.frames.begin_with(Frame { is_loop: true, declared, unstable, reloaded, head: None });
         let pair = self.block(body, &BTreeSet::new(), false);
         let mut needed = self.rules.vars.mentioned(&pair.reverse);
         let mut sliced = take_apart(&mut self.rules, &pair.forward, &mut needed);

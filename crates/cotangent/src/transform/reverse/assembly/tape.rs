@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, PartMut};
 use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Place, StmtKind, Type};
-use crate::rules::TAPE;
+use crate::rules::{RESERVE, TAPE};
 use crate::transform::locals::{NewLocals, declare};
 
-/// Replaces `Push` and `Pop` by calls of the runtime, and declares the tape.
+/// Replaces `Push` and `Pop` by calls of the runtime, declares the tape, and names it where an array is reserved.
 pub(in crate::transform::reverse) fn lower(function: &mut Function, names: &mut NewLocals) {
     let tape = names.add(function, "_tape", Type::Opaque(TAPE.into()));
     let mut body = std::mem::take(&mut function.body);
@@ -33,6 +33,10 @@ fn replace(block: &mut Block, tape: LocalId) {
         } else if let StmtKind::Pop { into, .. } = &stmt.kind {
             let into = Some(into.clone());
             stmt.kind = StmtKind::Runtime { call: "cotangent::pop".into(), args: vec![tape], into };
+        } else if let StmtKind::Runtime { call, args, .. } = &mut stmt.kind
+            && **call == *RESERVE
+        {
+            args.insert(0, tape);
         }
     }
 }

@@ -10,6 +10,7 @@ use super::super::rules::params::Sum;
 use super::super::rules::{Refused, Rules, Threads};
 use super::super::variables::Variables;
 use super::block::Sweeps;
+use super::flat::Flat;
 use super::record::{self, Limit, Start};
 use super::settle::Kept;
 use super::split::Apart;
@@ -93,7 +94,7 @@ pub(in crate::transform::reverse) fn write(
     rules.refused.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
     rules.refused.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
     let (adjoints, sums) = rules.adjoint_params(&named, kind);
-    let mut assembly = Assembly { rules, uses_record: false, limit };
+    let mut assembly = Assembly { rules, uses_record: false, limit, flat: Flat::default() };
     let (slots, augmented) = match kind {
         Kind::Split { .. } => assembly.write_apart(&sums),
         Kind::Gradient { .. } | Kind::Pullback(_) => (assembly.write_joint(kind, &sums), None),
