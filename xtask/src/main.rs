@@ -1,10 +1,11 @@
 //! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
-//! `mutants`, `corpus`, `docs`, `kernels`, `bench`.
+//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`.
 
 mod corpus;
 mod faults;
 mod kernels;
 mod mutants;
+mod race;
 mod setup;
 mod tidy;
 mod validate;
@@ -104,6 +105,9 @@ enum Task {
     Kernels,
     /// Measure what is promised: the speed of printed kernels, and the reading of files.
     Bench,
+    /// Measure what gradients cost, beside those by hand and those of other tools, on the CPU and as kernels; write the page
+    /// docs/benchmarks/race.md with its picture.
+    Race(race::Options),
 }
 
 fn main() -> ExitCode {
@@ -123,6 +127,7 @@ fn main() -> ExitCode {
         Task::Docs => write("cotangent-driver", &["--test", "main"], &["manual::"], None),
         Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),
+        Task::Race(options) => race::race(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
