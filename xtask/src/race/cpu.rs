@@ -260,7 +260,8 @@ impl Compiler<'_> {
     }
 }
 
-fn run(command: &mut Command) -> Result<String> {
+/// What a program prints; what it complains about if it fails.
+pub(super) fn run(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot run {}", command.get_program().display()))?;
     if !output.status.success() {
         let said: String = String::from_utf8_lossy(&output.stderr).chars().take(2000).collect();

@@ -2,17 +2,36 @@
 //! tables, and writes them as a page with a picture (`docs/benchmarks/race.md`, `race.svg`). Every gradient that is
 //! measured is compared with the one by hand first, and a wrong one of ours fails the command.
 
+mod command;
 mod cpu;
+mod kernels;
 mod peers;
 mod printed;
 mod works;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use cotangent_driver::{Environment, Tools};
 
+use self::command::Cotangent;
 use self::cpu::{Build, Outcome};
+use self::kernels::KERNELS;
 use self::peers::Peers;
 use self::works::WORKS;
+
+/// A part of what is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Gradients on the CPU beside those by hand and those of other tools.
+    Cpu,
+    /// Kernels: what nvcc makes of them, and their cost on the executor.
+    Kernels,
+    /// Chains of calls.
+    Calls,
+    /// How long `grad` takes for long functions.
+    Length,
+}
 
 /// What to measure.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,6 +41,12 @@ pub(crate) struct Options {
     /// Seconds for each contestant of a work.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
+    /// A command that is built already, instead of a new one.
+    #[arg(long, value_name = "FILE")]
+    cotangent: Option<PathBuf>,
+    /// Only these parts.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Part::Cpu, Part::Kernels, Part::Calls, Part::Length])]
+    parts: Vec<Part>,
     #[command(flatten)]
     peers: Peers,
 }
@@ -35,7 +60,27 @@ impl Options {
 /// Measures and prints.
 pub(crate) fn race(options: &Options) -> Result<()> {
     let tools = Tools::find(Environment::of_process())?;
-    let outcomes = race_on_cpu(&tools, options)?;
+    let has = |part| options.parts.contains(&part);
+    if has(Part::Kernels) {
+        let cotangent = Cotangent::find(options.cotangent.as_deref())?;
+        for kernel in KERNELS.iter().filter(|kernel| options.wants(kernel.name)) {
+            eprintln!("{}: compiling and running", kernel.name);
+            let costs = kernels::measure(&tools, &cotangent, kernel)?;
+            println!(
+                "{} {:?}\n {:?}\n {:?}\n {:?}\n {} {} {:?} {:e}",
+                kernel.name,
+                costs.primal,
+                costs.joint,
+                costs.reverse,
+                costs.by_hand,
+                costs.joint_bytes,
+                costs.split_bytes,
+                costs.seconds,
+                costs.error
+            );
+        }
+    }
+    let outcomes = if has(Part::Cpu) { race_on_cpu(&tools, options)? } else { Vec::new() };
     for outcome in &outcomes {
         let of_function = outcome.function.least;
         println!("{} {:?}: {:.3} ms", outcome.work.name, outcome.work.sizes[outcome.size].words, of_function * 1e3);

@@ -22,6 +22,8 @@ pub(super) struct Shape<'a> {
     pub(super) rolled_back: Option<&'a str>,
     /// `--split`: two functions with a record between them.
     pub(super) is_split: bool,
+    /// To be included after the function, instead of with all that it needs.
+    pub(super) is_header: bool,
 }
 
 /// The gradient of a function of a file; none named means all parameters that have one.
@@ -35,7 +37,8 @@ pub(super) fn gradient(tools: &Tools, file: &Path, function: &str, wrt: &[&str],
         split: shape.is_split.then_some(&[]),
         ..Wanted::new(function, (!wrt.is_empty()).then_some(&wrt))
     };
-    let printed = print_derivative(tools, &input, &wanted, Mode::Reverse, Extent::Standalone, None);
+    let extent = if shape.is_header { Extent::Header } else { Extent::Standalone };
+    let printed = print_derivative(tools, &input, &wanted, Mode::Reverse, extent, None);
     let text = printed.map_err(|failure| anyhow!("{}: {failure}", file.display()))?.text;
     let marker = if shape.is_split { "_reverse" } else { "_grad" };
     let name = defined(&text, &format!("{function}{marker}"));
