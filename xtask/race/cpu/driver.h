@@ -90,8 +90,7 @@ struct Race {
       std::sort(times[i].begin(), times[i].end());
       const Entry& entry = Entry::all()[i];
       const auto part = [&](double share) { return times[i][static_cast<size_t>(share * (times[i].size() - 1))]; };
-      printf("time\t%s\t%s\t%.9g\t%.9g\t%.9g\t%zu\n", entry.name, name_of(entry.value), part(0), part(0.5), part(0.75),
-             times[i].size());
+      printf("time\t%s\t%s\t%.9g\t%.9g\n", entry.name, name_of(entry.value), part(0), part(0.75));
     }
   }
 

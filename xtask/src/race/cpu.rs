@@ -47,9 +47,8 @@ impl Value {
 pub(super) struct Measured {
     pub(super) name: String,
     pub(super) value: Value,
-    /// Seconds: least, median, third quartile.
+    /// Seconds: least, third quartile.
     pub(super) least: f64,
-    pub(super) median: f64,
     pub(super) upper: f64,
     /// Of the gradient, against the one by hand.
     pub(super) error: f64,
@@ -131,7 +130,7 @@ pub(super) fn build(tools: &Tools, work: &'static Work, peers: &Peers, how: Buil
     match how {
         Build::Fast => {
             objects.push(compiler.object(folder.path(), "main", &main, &[])?);
-            objects.push(compiler.object(folder.path(), "function", &(data(work) + &function_entry(work)), &[])?);
+            objects.push(compiler.object(folder.path(), "function", &(data(work) + &function_entry(work)?), &[])?);
             let mut taken = Vec::new();
             for (index, contestant) in contestants.iter().enumerate() {
                 let text = data(work) + &gradient_entry(index, contestant);
@@ -155,7 +154,7 @@ pub(super) fn build(tools: &Tools, work: &'static Work, peers: &Peers, how: Buil
             let entries: String =
                 contestants.iter().enumerate().map(|(index, contestant)| gradient_entry(index, contestant)).collect();
             let includes: String = contestants.iter().map(|contestant| includes(&contestant.text)).collect();
-            let text = includes + &main + &function_entry(work) + &entries;
+            let text = includes + &main + &function_entry(work)? + &entries;
             objects.push(compiler.object(folder.path(), "main", &text, &[])?);
             compiler.link(&objects, &path)?;
             let entries = contestants.into_iter().map(|contestant| (contestant.name, contestant.value)).collect();
@@ -178,7 +177,7 @@ fn own(tools: &Tools, work: &Work) -> Result<Vec<Contestant>> {
     }
     let folder = tempfile::tempdir()?;
     let file = folder.path().join(format!("{}.cu", work.file));
-    fs::write(&file, read("primal", work.file)?)?;
+    fs::write(&file, primal(work)?)?;
     let ours = printed::gradient(tools, &file, work.function, work.wrt, Shape::default())?;
     both("Cotangent", ours.text, &ours.name, State::Kept);
     if let Some(rolled_back) = work.rolls_back {
@@ -199,16 +198,31 @@ fn read(folder: &str, file: &str) -> Result<String> {
     fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
 }
 
+/// The text of the function.
+fn primal(work: &Work) -> Result<String> {
+    let Some(depth) = work.depth else { return read("primal", work.file) };
+    let mut text = String::new();
+    for link in 0..depth {
+        let inner = if link == 0 { "x".to_owned() } else { format!("link_{}(x)", link - 1) };
+        let _ = writeln!(
+            text,
+            "inline double link_{link}(double x) {{\n  double y = {inner};\n  return y - 0.1 * y * y * y;\n}}"
+        );
+    }
+    Ok(text)
+}
+
 fn data(work: &Work) -> String {
     format!("#include \"works/{}.h\"\n", work.data)
 }
 
-fn function_entry(work: &Work) -> String {
-    format!(
-        "namespace function {{ namespace {{\n#include \"primal/{}.h\"\nconst Registered registered({{\"function\", \
+fn function_entry(work: &Work) -> Result<String> {
+    Ok(format!(
+        "#include <math.h>\nnamespace function {{ namespace {{\n{}\nconst Registered registered({{\"function\", \
          Value::Returned, State::Kept, [](Work& work) {{ work.primal({}); }}}});\n}} }}\n",
-        work.file, work.function
-    )
+        primal(work)?,
+        work.function
+    ))
 }
 
 /// A contestant's text in a namespace of its own: two texts may have functions of one name. Its headers come before that.
@@ -323,9 +337,7 @@ impl Program {
         let rounds = seconds * (self.entries.len() + 1) as f64;
         let mut times = Vec::new();
         for line in self.lines(&["race", &core().to_string(), &rounds.to_string()], words)? {
-            let ["time", name, value, least, median, upper, _] =
-                line.iter().map(String::as_str).collect::<Vec<_>>()[..]
-            else {
+            let ["time", name, value, least, upper] = line.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
                 bail!("the program of {} says `{}`", self.work.name, line.join(" "));
             };
             let value = if value == "dropped" { Value::Dropped } else { Value::Returned };
@@ -333,7 +345,6 @@ impl Program {
                 name: name.to_owned(),
                 value,
                 least: least.parse()?,
-                median: median.parse()?,
                 upper: upper.parse()?,
                 error: errors.iter().find(|error| error.name == name).map_or(0.0, |error| error.gradient),
                 kilobytes: 0.0,

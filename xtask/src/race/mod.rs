@@ -5,20 +5,28 @@
 mod command;
 mod cpu;
 mod kernels;
+mod length;
+mod page;
 mod peers;
+mod picture;
 mod printed;
 mod works;
 
+use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use clap::ValueEnum;
 use cotangent_driver::{Environment, Tools};
 
 use self::command::Cotangent;
 use self::cpu::{Build, Outcome};
-use self::kernels::KERNELS;
+use self::kernels::{Costs, KERNELS};
+use self::length::LENGTHS;
 use self::peers::Peers;
-use self::works::WORKS;
+use self::works::{CHAINS, WORKS, Work};
+use crate::workspace;
 
 /// A part of what is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -47,6 +55,9 @@ pub(crate) struct Options {
     /// Only these parts.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Part::Cpu, Part::Kernels, Part::Calls, Part::Length])]
     parts: Vec<Part>,
+    /// A sentence for the page, about the machine.
+    #[arg(long)]
+    note: Option<String>,
     #[command(flatten)]
     peers: Peers,
 }
@@ -57,54 +68,78 @@ impl Options {
     }
 }
 
-/// Measures and prints.
+/// All that was measured.
+#[derive(Default)]
+struct Measurements {
+    works: Vec<Outcome>,
+    chains: Vec<Outcome>,
+    lengths: Vec<length::Run>,
+    kernels: Vec<Costs>,
+}
+
+/// Measures, prints, and writes the page if all of it was measured.
 pub(crate) fn race(options: &Options) -> Result<()> {
     let tools = Tools::find(Environment::of_process())?;
     let has = |part| options.parts.contains(&part);
-    if has(Part::Kernels) {
+    let mut measured = Measurements::default();
+    if has(Part::Cpu) {
+        measured.works = race_on_cpu(&tools, options, WORKS)?;
+    }
+    if has(Part::Calls) {
+        measured.chains = race_on_cpu(&tools, options, CHAINS)?;
+    }
+    if has(Part::Length) || has(Part::Kernels) {
         let cotangent = Cotangent::find(options.cotangent.as_deref())?;
-        for kernel in KERNELS.iter().filter(|kernel| options.wants(kernel.name)) {
+        for &statements in LENGTHS.iter().filter(|_| has(Part::Length)) {
+            eprintln!("{statements} statements: differentiating");
+            measured.lengths.push(length::measure(&cotangent, statements)?);
+        }
+        for kernel in KERNELS.iter().filter(|kernel| has(Part::Kernels) && options.wants(kernel.name)) {
             eprintln!("{}: compiling and running", kernel.name);
-            let costs = kernels::measure(&tools, &cotangent, kernel)?;
-            println!(
-                "{} {:?}\n {:?}\n {:?}\n {:?}\n {} {} {:?} {:e}",
-                kernel.name,
-                costs.primal,
-                costs.joint,
-                costs.reverse,
-                costs.by_hand,
-                costs.joint_bytes,
-                costs.split_bytes,
-                costs.seconds,
-                costs.error
-            );
+            measured.kernels.push(kernels::measure(&tools, &cotangent, kernel)?);
         }
     }
-    let outcomes = if has(Part::Cpu) { race_on_cpu(&tools, options)? } else { Vec::new() };
-    for outcome in &outcomes {
-        let of_function = outcome.function.least;
-        println!("{} {:?}: {:.3} ms", outcome.work.name, outcome.work.sizes[outcome.size].words, of_function * 1e3);
-        for one in &outcome.gradients {
-            println!(
-                "  {:24} {:9} {:6.2} (median {:6.2}) {:7.1} MB {:5.1} B, error {:.0e}",
-                one.name,
-                one.value.word(),
-                one.least / of_function,
-                one.median / of_function,
-                one.kilobytes / 1024.0,
-                one.bytes_an_update,
-                one.error
-            );
-        }
-    }
+    let tables = page::tables(&measured);
+    println!("{tables}");
+    let is_whole = options.filter.is_none() && Part::value_variants().iter().all(|part| has(*part));
+    if is_whole { write_page(options, &measured, &tables) } else { Ok(()) }
+}
+
+/// The folder of the page.
+fn folder() -> PathBuf {
+    workspace::root().join("docs/benchmarks")
+}
+
+/// What stands above the tables is written by people and kept; what was measured takes the place of what was before.
+fn write_page(options: &Options, measured: &Measurements, tables: &str) -> Result<()> {
+    let path = folder().join("race.md");
+    let date = cpu::run(Command::new("date").args(["-u", "+%-d %B %Y"]))?;
+    let date = date.trim();
+    let before = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let (kept, _) =
+        before.split_once(MEASURED).with_context(|| format!("{} has no line {MEASURED}", path.display()))?;
+    let note = options.note.as_deref().map(|note| format!(" {note}")).unwrap_or_default();
+    let command = "`cargo xtask race`";
+    let seconds = options.seconds;
+    let head = format!(
+        "{kept}{MEASURED}\n\nMeasured on {date} by {command}, {seconds} s a contestant.{note}\n\n![gradient against function](race.svg)\n\n"
+    );
+    fs::write(&path, format!("{head}{}\n", tables.trim_end()))?;
+    fs::write(folder().join("race.svg"), picture::picture(&measured.works, date))?;
+    eprintln!("written: docs/benchmarks/race.md, race.svg");
     Ok(())
 }
 
-fn race_on_cpu(tools: &Tools, options: &Options) -> Result<Vec<Outcome>> {
+/// What follows this line on the page is measured.
+const MEASURED: &str = "<!-- measured: all below is written by the command -->";
+
+fn race_on_cpu(tools: &Tools, options: &Options, works: &'static [Work]) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
-    for work in WORKS.iter().filter(|work| options.wants(work.name)) {
+    for work in works.iter().filter(|work| options.wants(work.name)) {
         eprintln!("{}: compiling", work.name);
         let program = cpu::build(tools, work, &options.peers, Build::Fast)?;
+        // What is wrong is found at once, and not after minutes.
+        program.check(work.small)?;
         for (index, size) in work.sizes.iter().enumerate() {
             eprintln!("{}: racing at {:?}", work.name, size.words);
             outcomes.push(program.race(index, options.seconds)?);
@@ -115,7 +150,7 @@ fn race_on_cpu(tools: &Tools, options: &Options) -> Result<Vec<Outcome>> {
 
 #[cfg(test)]
 mod tests {
-    use super::works::{Hand, State, Work};
+    use super::works::{Hand, State};
     use super::*;
 
     fn checked(work: &'static Work) -> Result<()> {

@@ -54,6 +54,8 @@ pub(super) struct Work {
     pub(super) small: &'static [u32],
     /// Whether its values are recorded: then memory is divided by updates.
     pub(super) records: bool,
+    /// How many calls deep it is, if it is a chain of calls: its text is made then, and in no file.
+    pub(super) depth: Option<u32>,
 }
 
 const fn hand(file: &'static str, function: &'static str) -> Hand {
@@ -81,6 +83,7 @@ pub(super) const WORKS: &[Work] = &[
         sizes: &[size(&[1_000_000], 1.1)],
         small: &[100],
         records: false,
+        depth: None,
     },
     Work {
         name: "scalar product",
@@ -94,6 +97,7 @@ pub(super) const WORKS: &[Work] = &[
         sizes: &[size(&[1_000_000], 1.2)],
         small: &[100],
         records: false,
+        depth: None,
     },
     Work {
         name: "Black-Scholes, polynomial",
@@ -107,6 +111,7 @@ pub(super) const WORKS: &[Work] = &[
         sizes: &[size(&[1_000_000], 1.5)],
         small: &[50],
         records: false,
+        depth: None,
     },
     Work {
         name: "Black-Scholes, erfc",
@@ -120,6 +125,7 @@ pub(super) const WORKS: &[Work] = &[
         sizes: &[size(&[1_000_000], 1.3)],
         small: &[50],
         records: false,
+        depth: None,
     },
     Work {
         name: "contraction to a sum",
@@ -133,6 +139,7 @@ pub(super) const WORKS: &[Work] = &[
         sizes: &[size(&[24], 2.1)],
         small: &[4],
         records: false,
+        depth: None,
     },
     Work {
         name: "contraction to an array",
@@ -149,6 +156,7 @@ pub(super) const WORKS: &[Work] = &[
         sizes: &[size(&[24], 2.1)],
         small: &[4],
         records: false,
+        depth: None,
     },
     Work {
         name: "Burgers in place",
@@ -168,6 +176,7 @@ pub(super) const WORKS: &[Work] = &[
         ],
         small: &[20, 7],
         records: true,
+        depth: None,
     },
     Work {
         name: "Burgers, two arrays",
@@ -191,6 +200,7 @@ pub(super) const WORKS: &[Work] = &[
         ],
         small: &[20, 7],
         records: true,
+        depth: None,
     },
     Work {
         name: "pair potential",
@@ -204,7 +214,34 @@ pub(super) const WORKS: &[Work] = &[
         sizes: &[size(&[1024], 2.0)],
         small: &[20],
         records: false,
+        depth: None,
     },
 ];
 
 const ROLLED_BACK_BY_HAND: &str = "by hand, rolled back";
+
+/// Chains of calls, each of which calls the next.
+pub(super) const CHAINS: &[Work] = &[
+    chain("chain of 10 calls", "link_9", &[hand("chain", "chain_by_hand<10>")], 10),
+    chain("chain of 50 calls", "link_49", &[hand("chain", "chain_by_hand<50>")], 50),
+    chain("chain of 200 calls", "link_199", &[hand("chain", "chain_by_hand<200>")], 200),
+];
+
+const CHAIN_SIZES: &[Size] = &[size(&[20_000], 4.0)];
+
+const fn chain(name: &'static str, function: &'static str, hands: &'static [Hand], depth: u32) -> Work {
+    Work {
+        name,
+        file: "chain",
+        data: "chain",
+        function,
+        wrt: &["x"],
+        hands,
+        rolls_back: None,
+        has_value: true,
+        sizes: CHAIN_SIZES,
+        small: &[10],
+        records: false,
+        depth: Some(depth),
+    }
+}
