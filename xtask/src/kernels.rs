@@ -1,12 +1,13 @@
-//! What ptxas says about primal kernels and their gradients, side by side: registers, stack, spills, and how many adds
-//! are atomic. There is no GPU on the build machines; this is how close a gradient is to its kernel without one.
+//! What ptxas says about primal kernels and their gradients, side by side: registers, stack, spills, and how many atomic
+//! instructions their PTX has. There is no GPU on the build machines; this is how close a gradient is to its kernel without one.
 
 use anyhow::{Context, Result};
 use cotangent_driver::flags::Arch;
-use cotangent_driver::nvcc::{KernelFacts, NvccRequest, Product, compile};
+use cotangent_driver::nvcc::KernelFacts;
 use cotangent_driver::tools::{Nvcc, find_nvcc};
 use cotangent_driver::{DriverError, Environment};
 
+use crate::compiled::Compiled;
 use crate::workspace;
 
 /// Fixtures of `fixtures/grad` whose first kernel is looked at, and what they stand for.
@@ -29,8 +30,10 @@ const ARCH: Arch = Arch::new(75);
 /// Prints the table as Markdown.
 pub(crate) fn kernels() -> Result<()> {
     let nvcc = find_nvcc(&Environment::of_process()).ok_or(DriverError::NvccMissing)?;
-    println!("| kernel | what | registers | gradient | stack | gradient | spills of the gradient | atomics |");
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!(
+        "| kernel | what | registers | gradient | stack | gradient | spills of the gradient | global atomics | shared |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let files = workspace::files()?;
     let find = |name: String| {
         files.iter().find(|file| file.path.starts_with("fixtures/grad/") && file.path.ends_with(&format!("/{name}")))
@@ -38,34 +41,36 @@ pub(crate) fn kernels() -> Result<()> {
     for (name, what) in KERNELS {
         let primal = find(format!("{name}.cu")).with_context(|| format!("there is no fixture `{name}`"))?;
         let Some(gradient) = find(format!("{name}.grad.cu")) else { continue };
-        let text = &gradient.text;
-        let primal = facts(&nvcc, &primal.path, "")?;
-        let gradient = facts(&nvcc, &gradient.path, "_grad")?;
+        let primal = compiled(&nvcc, &primal.path)?;
+        let gradient = compiled(&nvcc, &gradient.path)?;
+        let cost = gradient.cost(is_gradient);
+        let (primal, gradient) = (largest(&primal, |_| true)?, largest(&gradient, is_gradient)?);
         println!(
-            "| {name} | {what} | {} | {} | {} | {} | {} | {} |",
+            "| {name} | {what} | {} | {} | {} | {} | {} | {} | {} |",
             primal.registers,
             gradient.registers,
             primal.stack,
             gradient.stack,
             gradient.spill_stores + gradient.spill_loads,
-            text.matches("atomicAdd(").count(),
+            cost.global_atomics,
+            cost.shared_atomics,
         );
     }
     Ok(())
 }
 
-/// The facts of the kernel that uses most registers among those whose name has a part, counting kernels left out.
-fn facts(nvcc: &Nvcc, path: &str, part: &str) -> Result<KernelFacts> {
+/// Counting kernels are left out.
+fn is_gradient(kernel: &str) -> bool {
+    kernel.contains("_grad") && !kernel.contains("_slots")
+}
+
+fn compiled(nvcc: &Nvcc, path: &str) -> Result<Compiled> {
     let folder = tempfile::tempdir()?;
-    let request = NvccRequest {
-        file: &workspace::root().join(path),
-        archs: &[ARCH],
-        product: Product::Fatbin,
-        strict: false,
-        words: &[],
-        output: &folder.path().join("kernel.fatbin"),
-    };
-    let found = compile(nvcc, &request)?;
-    let kernels = found.into_iter().filter(|kernel| kernel.name.contains(part) && !kernel.name.contains("_slots"));
-    kernels.max_by_key(|kernel| kernel.registers).with_context(|| format!("no kernel in {path}"))
+    Compiled::of(nvcc, &workspace::root().join(path), ARCH, folder.path())
+}
+
+/// The facts of the kernel that uses most registers.
+fn largest(compiled: &Compiled, is_wanted: impl Fn(&str) -> bool) -> Result<&KernelFacts> {
+    let kernels = compiled.facts.iter().filter(|kernel| is_wanted(&kernel.name));
+    kernels.max_by_key(|kernel| kernel.registers).context("nvcc has compiled no such kernel")
 }

@@ -1,6 +1,7 @@
 //! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
 //! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`.
 
+mod compiled;
 mod corpus;
 mod faults;
 mod kernels;

@@ -24,6 +24,7 @@ const CUDA_COMPILER: &[&str] = &[
     "nvidia-cuda-nvrtc==13.4.92",
     "nvidia-curand==10.4.4.72",
     "nvidia-cuda-cuobjdump==13.4.92",
+    "nvidia-cuda-nvdisasm==13.4.92",
 ];
 
 /// The headers of CUDA 12.4, which Clang 19 can read, for the tests of `--cuda-path`. Their own `include` folders

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 /// The folder of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -45,5 +45,15 @@ pub(crate) fn files() -> Result<Vec<SourceFile>> {
 pub(crate) fn git(folder: &Path, words: &[&str]) -> Result<String> {
     let output = Command::new("git").current_dir(folder).args(words).output()?;
     ensure!(output.status.success(), "git {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// What a program prints; what it complains about if it fails.
+pub(crate) fn run(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    if !output.status.success() {
+        let said: String = String::from_utf8_lossy(&output.stderr).chars().take(2000).collect();
+        bail!("{} failed: {said}", command.get_program().display());
+    }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

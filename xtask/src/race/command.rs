@@ -5,8 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::cpu::run;
-use crate::workspace;
+use crate::workspace::{self, run};
 
 /// Where it is.
 pub(super) struct Cotangent {

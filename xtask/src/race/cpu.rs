@@ -13,7 +13,7 @@ use cotangent_driver::{Environment, Tools};
 use super::peers::Peers;
 use super::printed::{self, Shape};
 use super::works::{BY_HAND, State, Work};
-use crate::workspace;
+use crate::workspace::{self, run};
 
 /// How far a gradient may be from the one by hand, against its largest number, and that from differences.
 const CLOSE: f64 = 1e-10;
@@ -179,7 +179,7 @@ fn own(tools: &Tools, work: &Work) -> Result<Vec<Contestant>> {
     let file = folder.path().join(format!("{}.cu", work.file));
     fs::write(&file, primal(work)?)?;
     let ours = printed::gradient(tools, &file, work.function, work.wrt, Shape::default())?;
-    both("Cotangent", ours.text, &ours.name, State::Kept);
+    both("Cotangent", as_calls(work, ours.text), &ours.name, State::Kept);
     if let Some(rolled_back) = work.rolls_back {
         let shape = Shape { rolled_back: Some(rolled_back), ..Shape::default() };
         let ours = printed::gradient(tools, &file, work.function, work.wrt, shape)?;
@@ -196,6 +196,18 @@ pub(super) fn sources() -> PathBuf {
 fn read(folder: &str, file: &str) -> Result<String> {
     let path = sources().join(folder).join(format!("{file}.h"));
     fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// The functions of a chain stay calls, as large ones do: the compiler would make one loop-free function of these small
+/// ones, and find what is computed twice.
+fn as_calls(work: &Work, text: String) -> String {
+    if work.depth.is_none() {
+        return text;
+    }
+    let is_link =
+        |line: &str| ["double link_", "inline double link_", "void link_"].iter().any(|start| line.starts_with(start));
+    let line = |line: &str| format!("{}{line}\n", if is_link(line) { "__attribute__((noinline)) " } else { "" });
+    text.lines().map(line).collect()
 }
 
 /// The text of the function.
@@ -220,7 +232,7 @@ fn function_entry(work: &Work) -> Result<String> {
     Ok(format!(
         "#include <math.h>\nnamespace function {{ namespace {{\n{}\nconst Registered registered({{\"function\", \
          Value::Returned, State::Kept, [](Work& work) {{ work.primal({}); }}}});\n}} }}\n",
-        primal(work)?,
+        as_calls(work, primal(work)?),
         work.function
     ))
 }
@@ -272,16 +284,6 @@ impl Compiler<'_> {
     fn link(&self, objects: &[PathBuf], program: &Path) -> Result<()> {
         run(self.tools.clang.command().args(objects).arg("-o").arg(program)).map(|_| ())
     }
-}
-
-/// What a program prints; what it complains about if it fails.
-pub(super) fn run(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("cannot run {}", command.get_program().display()))?;
-    if !output.status.success() {
-        let said: String = String::from_utf8_lossy(&output.stderr).chars().take(2000).collect();
-        bail!("{} failed: {said}", command.get_program().display());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// What a gradient is wrong by.

@@ -113,7 +113,7 @@ fn folder() -> PathBuf {
 /// What stands above the tables is written by people and kept; what was measured takes the place of what was before.
 fn write_page(options: &Options, measured: &Measurements, tables: &str) -> Result<()> {
     let path = folder().join("race.md");
-    let date = cpu::run(Command::new("date").args(["-u", "+%-d %B %Y"]))?;
+    let date = workspace::run(Command::new("date").args(["-u", "+%-d %B %Y"]))?;
     let date = date.trim();
     let before = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let (kept, _) =

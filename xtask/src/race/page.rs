@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::Measurements;
 use super::cpu::{Measured, Outcome, Value};
-use super::kernels::{Cost, Costs};
+use super::kernels::Costs;
+use crate::compiled::Cost;
 
 /// Differences above this are no rounding: the number is wrong.
 const WRONG: f64 = 1e-6;

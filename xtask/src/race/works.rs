@@ -227,7 +227,7 @@ pub(super) const CHAINS: &[Work] = &[
     chain("chain of 200 calls", "link_199", &[hand("chain", "chain_by_hand<200>")], 200),
 ];
 
-const CHAIN_SIZES: &[Size] = &[size(&[20_000], 4.0)];
+const CHAIN_SIZES: &[Size] = &[size(&[2000], 4.0)];
 
 const fn chain(name: &'static str, function: &'static str, hands: &'static [Hand], depth: u32) -> Work {
     Work {
