@@ -40,10 +40,10 @@ __global__ void layer_norm(float* out, const float* in, const float* weight, con
 
 __global__ void layer_norm_by_hand(const float* __restrict__ in, const float* __restrict__ weight,
                                    const float* __restrict__ mean, const float* __restrict__ scale,
-                                   float* __restrict__ dout, float* __restrict__ din, float* __restrict__ dweight,
+                                   float* __restrict__ d_out, float* __restrict__ d_in, float* __restrict__ dweight,
                                    float* __restrict__ dbias, int columns) {
   const float* row = in + blockIdx.x * columns;
-  float* seed = dout + blockIdx.x * columns;
+  float* seed = d_out + blockIdx.x * columns;
   const float middle = mean[blockIdx.x], factor = scale[blockIdx.x];
   float seeds = 0.0f, along = 0.0f;
   for (int i = threadIdx.x; i < columns; i += blockDim.x) {
@@ -57,7 +57,7 @@ __global__ void layer_norm_by_hand(const float* __restrict__ in, const float* __
   along = block_sum(along) / columns;
   for (int i = threadIdx.x; i < columns; i += blockDim.x) {
     const float normal = (row[i] - middle) * factor;
-    din[blockIdx.x * columns + i] += factor * (seed[i] * weight[i] - seeds - normal * along);
+    d_in[blockIdx.x * columns + i] += factor * (seed[i] * weight[i] - seeds - normal * along);
     seed[i] = 0.0f;
   }
 }

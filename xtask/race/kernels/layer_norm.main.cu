@@ -3,7 +3,7 @@ int main(int count, char** words) {
   const int rows = 7, columns = 300, all = rows * columns;
   Arrays arrays;
   float *out = arrays.zero(all), *in = arrays.random(all), *weight = arrays.random(columns);
-  float *bias = arrays.random(columns), *dout = arrays.random(all), *din = arrays.zero(all);
+  float *bias = arrays.random(columns), *d_out = arrays.random(all), *d_in = arrays.zero(all);
   float *dweight = arrays.zero(columns), *dbias = arrays.zero(columns);
   Arrays of_rows;
   float *mean = of_rows.zero(rows), *scale = of_rows.zero(rows);
@@ -17,12 +17,12 @@ int main(int count, char** words) {
   Trial trial(arrays, count, words);
   trial.primal = [&](int threads) { layer_norm<<<rows, threads>>>(out, in, weight, bias, columns); };
   trial.ours = [&](int threads) {
-    launch_gradient(rows, threads, out, in, weight, bias, columns, dout, din, dweight, dbias);
+    launch_gradient(rows, threads, out, in, weight, bias, columns, d_out, d_in, dweight, dbias);
   };
   trial.bytes = [&](int threads) { return recorded_bytes(rows, threads, out, in, weight, bias, columns); };
   trial.by_hand = [&](int threads) {
     layer_norm<<<rows, 128>>>(out, in, weight, bias, columns);
-    layer_norm_by_hand<<<rows, threads>>>(in, weight, mean, scale, dout, din, dweight, dbias, columns);
+    layer_norm_by_hand<<<rows, threads>>>(in, weight, mean, scale, d_out, d_in, dweight, dbias, columns);
   };
   return trial.run({1, 33, 48, 1024}, {1, 32, 1024}, 128);
 }

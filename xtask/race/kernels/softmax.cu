@@ -37,15 +37,15 @@ __global__ void softmax(float* out, const float* in, int columns) {
   }
 }
 
-__global__ void softmax_by_hand(const float* __restrict__ out, float* __restrict__ dout, float* __restrict__ din,
+__global__ void softmax_by_hand(const float* __restrict__ out, float* __restrict__ d_out, float* __restrict__ d_in,
                                 int columns) {
   const float* result = out + blockIdx.x * columns;
-  float* seed = dout + blockIdx.x * columns;
+  float* seed = d_out + blockIdx.x * columns;
   float share = 0.0f;
   for (int i = threadIdx.x; i < columns; i += blockDim.x) share += result[i] * seed[i];
   const float sum = block_sum(share);
   for (int i = threadIdx.x; i < columns; i += blockDim.x) {
-    din[blockIdx.x * columns + i] += result[i] * (seed[i] - sum);
+    d_in[blockIdx.x * columns + i] += result[i] * (seed[i] - sum);
     seed[i] = 0.0f;
   }
 }

@@ -57,7 +57,7 @@ pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "bash", brings: &[(Program, "bash")] },
     Package {
         name: "coreutils",
-        brings: &[(Program, "id"), (Program, "env"), (Program, "mkfifo"), (Program, "timeout")],
+        brings: &[(Program, "id"), (Program, "env"), (Program, "mkfifo"), (Program, "timeout"), (Program, "date")],
     },
     Package { name: "procps", brings: &[(Program, "kill")] },
 ];
