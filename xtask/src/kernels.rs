@@ -13,7 +13,7 @@ use crate::workspace;
 /// Fixtures of `fixtures/grad` whose first kernel is looked at, and what they stand for.
 const KERNELS: &[(&str, &str)] = &[
     ("saxpy", "a map with a shared scalar"),
-    ("accumulate_contraction", "tensor contraction, f32"),
+    ("accumulate_contraction", "tensor contraction, f64"),
     ("black_scholes", "Black-Scholes, f32"),
     ("state_run_time_count", "a recurrence of run-time length"),
     ("while_newton", "a while loop that depends on data"),

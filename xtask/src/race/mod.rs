@@ -17,13 +17,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use cotangent_driver::{Environment, Tools};
 
 use self::command::Cotangent;
 use self::cpu::{Build, Outcome};
 use self::kernels::{Costs, KERNELS};
 use self::length::LENGTHS;
+use self::page::Section;
 use self::peers::Peers;
 use self::works::{CHAINS, WORKS, Work};
 use crate::workspace;
@@ -77,7 +77,7 @@ struct Measurements {
     kernels: Vec<Costs>,
 }
 
-/// Measures, prints, and writes the page if all of it was measured.
+/// Measures, prints, and writes the parts of the page that were measured.
 pub(crate) fn race(options: &Options) -> Result<()> {
     let tools = Tools::find(Environment::of_process())?;
     let has = |part| options.parts.contains(&part);
@@ -99,39 +99,30 @@ pub(crate) fn race(options: &Options) -> Result<()> {
             measured.kernels.push(kernels::measure(&tools, &cotangent, kernel)?);
         }
     }
-    let tables = page::tables(&measured);
-    println!("{tables}");
-    let is_whole = options.filter.is_none() && Part::value_variants().iter().all(|part| has(*part));
-    if is_whole { write_page(options, &measured, &tables) } else { Ok(()) }
+    let sections = page::sections(&measured);
+    for Section { heading, text } in &sections {
+        text.iter().for_each(|text| println!("## {heading}\n\n{text}"));
+    }
+    // What was measured in part is for the terminal only.
+    if options.filter.is_none() { write_page(options, &measured, &sections) } else { Ok(()) }
 }
 
-/// The folder of the page.
-fn folder() -> PathBuf {
-    workspace::root().join("docs/benchmarks")
-}
-
-/// What stands above the tables is written by people and kept; what was measured takes the place of what was before.
-fn write_page(options: &Options, measured: &Measurements, tables: &str) -> Result<()> {
-    let path = folder().join("race.md");
+/// Writes the parts that were measured.
+fn write_page(options: &Options, measured: &Measurements, sections: &[Section]) -> Result<()> {
+    let folder = workspace::root().join("docs/benchmarks");
+    let path = folder.join("race.md");
     let date = workspace::run(Command::new("date").args(["-u", "+%-d %B %Y"]))?;
     let date = date.trim();
-    let before = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let (kept, _) =
-        before.split_once(MEASURED).with_context(|| format!("{} has no line {MEASURED}", path.display()))?;
     let note = options.note.as_deref().map(|note| format!(" {note}")).unwrap_or_default();
-    let command = "`cargo xtask race`";
-    let seconds = options.seconds;
-    let head = format!(
-        "{kept}{MEASURED}\n\nMeasured on {date} by {command}, {seconds} s a contestant.{note}\n\n![gradient against function](race.svg)\n\n"
-    );
-    fs::write(&path, format!("{head}{}\n", tables.trim_end()))?;
-    fs::write(folder().join("race.svg"), picture::picture(&measured.works, date))?;
+    let when = format!("{date}, `cargo xtask race`, {} s a contestant.{note}", options.seconds);
+    let page = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    fs::write(&path, page::renewed(&page, sections, &when))?;
+    if !measured.works.is_empty() {
+        fs::write(folder.join("race.svg"), picture::picture(&measured.works, date))?;
+    }
     eprintln!("written: docs/benchmarks/race.md, race.svg");
     Ok(())
 }
-
-/// What follows this line on the page is measured.
-const MEASURED: &str = "<!-- measured: all below is written by the command -->";
 
 fn race_on_cpu(tools: &Tools, options: &Options, works: &'static [Work]) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();

@@ -5,38 +5,56 @@ use std::fmt::Write as _;
 use super::Measurements;
 use super::cpu::{Measured, Outcome, Value};
 use super::kernels::Costs;
+use super::length::Run;
 use crate::compiled::Cost;
 
 /// Differences above this are no rounding: the number is wrong.
 const WRONG: f64 = 1e-6;
 
-/// All tables.
-pub(super) fn tables(measured: &Measurements) -> String {
-    let mut text = String::new();
-    if !measured.works.is_empty() {
-        text.push_str("## On the CPU\n\n");
-        text.push_str(&cpu_table(&measured.works));
-        text.push_str(&memory_table(&measured.works));
-        text.push_str(&absent(&measured.works));
-    }
-    if !measured.chains.is_empty() {
-        text.push_str("## Chains of calls\n\n");
-        text.push_str(&cpu_table(&measured.chains));
-    }
-    if !measured.lengths.is_empty() {
-        text.push_str("## Length of the program\n\n");
-        text.push_str("| statements | seconds of `grad` | MB |\n| --- | --- | --- |\n");
-        for run in &measured.lengths {
-            let megabytes = run.kilobytes as f64 / 1024.0;
-            let _ = writeln!(text, "| {} | {:.1} | {megabytes:.0} |", run.statements, run.seconds);
+/// A part of the page.
+pub(super) struct Section {
+    pub(super) heading: &'static str,
+    /// None if it was not measured.
+    pub(super) text: Option<String>,
+}
+
+/// All parts, in order.
+pub(super) fn sections(measured: &Measurements) -> Vec<Section> {
+    let section =
+        |heading, is_measured: bool, text: &dyn Fn() -> String| Section { heading, text: is_measured.then(text) };
+    let Measurements { works, chains, lengths, kernels } = measured;
+    vec![
+        section("On the CPU", !works.is_empty(), &|| cpu_table(works) + &memory_table(works) + &absent(works)),
+        section("Chains of calls", !chains.is_empty(), &|| cpu_table(chains)),
+        section("Length of the program", !lengths.is_empty(), &|| length_table(lengths)),
+        section("Kernels as nvcc compiles them", !kernels.is_empty(), &|| static_table(kernels)),
+        section("Kernels on the executor", !kernels.is_empty(), &|| executor_table(kernels)),
+    ]
+}
+
+/// The page with what was measured in the place of what was there; what was not measured stays.
+pub(super) fn renewed(page: &str, sections: &[Section], when: &str) -> String {
+    let beginning = |heading: &str| format!("\n## {heading}\n");
+    let first = sections.iter().filter_map(|section| page.find(&beginning(section.heading))).min();
+    let mut text = page[..first.unwrap_or(page.len())].trim_end().to_owned() + "\n";
+    for Section { heading, text: new } in sections {
+        let old = page.find(&beginning(heading)).map(|at| {
+            let body = &page[at + beginning(heading).len()..];
+            body[..body.find("\n## ").unwrap_or(body.len())].trim()
+        });
+        let body = new.as_ref().map(|new| format!("{when}\n\n{}", new.trim())).or(old.map(str::to_owned));
+        if let Some(body) = body {
+            let _ = write!(text, "{}\n{body}\n", beginning(heading));
         }
-        text.push('\n');
     }
-    if !measured.kernels.is_empty() {
-        text.push_str("## Kernels as nvcc compiles them\n\n");
-        text.push_str(&static_table(&measured.kernels));
-        text.push_str("## Kernels on the executor\n\n");
-        text.push_str(&executor_table(&measured.kernels));
+    text
+}
+
+fn length_table(lengths: &[Run]) -> String {
+    let mut text = "| statements | seconds of `grad` | MB |\n| --- | --- | --- |\n".to_owned();
+    for run in lengths {
+        let megabytes = run.kilobytes as f64 / 1024.0;
+        let _ = writeln!(text, "| {} | {:.1} | {megabytes:.0} |", run.statements, run.seconds);
     }
     text
 }
@@ -200,4 +218,21 @@ fn executor_table(kernels: &[Costs]) -> String {
     }
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_measured_stays_on_the_page() {
+        let page = "# Title\n\nWords.\n\n## One\n\nold one\n\n## Two\n\nold two\n";
+        let sections = [
+            Section { heading: "One", text: Some("new one\n".to_owned()) },
+            Section { heading: "Two", text: None },
+            Section { heading: "Three", text: Some("new three".to_owned()) },
+        ];
+        let expected = "# Title\n\nWords.\n\n## One\n\nToday.\n\nnew one\n\n## Two\n\nold two\n\n## Three\n\nToday.\n\nnew three\n";
+        assert_eq!(renewed(page, &sections, "Today."), expected);
+    }
 }
