@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -32,14 +33,17 @@ pub(super) fn measure(cotangent: &Cotangent, statements: u32) -> Result<Run> {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let process = format!("/proc/{}", child.id());
     let mut run = Run { statements, seconds: 0.0, kilobytes: 0 };
-    // Both figures only grow; what is missed is the last moment.
+    let (ended, end) = mpsc::channel();
+    std::thread::spawn(move || ended.send(child.wait()));
+    // Both figures only grow; what is missed is the last moment before the end.
     let status = loop {
         run.seconds = processor_time(&process).unwrap_or(run.seconds);
         run.kilobytes = peak(&process).unwrap_or(run.kilobytes);
-        if let Some(status) = child.try_wait()? {
-            break status;
+        match end.recv_timeout(Duration::from_millis(5)) {
+            Ok(status) => break status?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(error @ RecvTimeoutError::Disconnected) => return Err(error.into()),
         }
-        std::thread::sleep(Duration::from_millis(5));
     };
     ensure!(status.success(), "grad fails for {statements} statements");
     Ok(run)
