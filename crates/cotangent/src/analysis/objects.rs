@@ -151,6 +151,14 @@ impl Object {
         Object { base: Base::Unread, path: Vec::new() }
     }
 
+    /// Whether it may share memory with one of many. Each need not be asked: objects that differ overlap only if one of the
+    /// two is unknown, and such are the last of a set.
+    pub fn overlaps_any(&self, others: &BTreeSet<Object>) -> bool {
+        others.contains(self)
+            || (self.as_local().is_none() && others.last().is_some_and(|last| last.base == Base::Unknown))
+            || (self.base == Base::Unknown && others.iter().any(|other| other.overlaps(self)))
+    }
+
     /// Whether two objects may share memory.
     pub fn overlaps(&self, other: &Object) -> bool {
         let is_open = |object: &Object| object.base == Base::Unknown;

@@ -47,9 +47,8 @@ fn refused_orders(
     let is_shared =
         |object: &Object| object.as_local().is_none_or(|local| function.locals[local].storage != Storage::Private);
     let written = written(objects, &function.body);
-    let is_exchanged = |object: &Object| {
-        is_shared(object) && activity.is_active(object) && written.iter().any(|other| other.overlaps(object))
-    };
+    let is_exchanged =
+        |object: &Object| is_shared(object) && activity.is_active(object) && object.overlaps_any(&written);
     read.iter().any(is_exchanged).then(|| {
         let message = "threads may exchange active values in an order that only this makes";
         Diagnostic::new(THREADS_ACTIVE, span, message, "the reverse sweep cannot turn it around").help(

@@ -1,6 +1,8 @@
 //! Makes a derivative shorter without changing what it computes: values that nobody reads go, an adjoint begins with
 //! what is first added to it, and stands where it is first used.
 
+mod lines;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
@@ -8,9 +10,8 @@ use super::locals::{in_type, rename};
 use super::overlap::root;
 use crate::ir::same::same_place;
 use crate::ir::walk::{self, Node, PartMut, own_variable};
-use crate::ir::{
-    BarrierKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
-};
+use crate::ir::{BarrierKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind};
+use lines::Lines;
 
 /// Simplifies one function.
 pub(super) fn simplify(function: &mut Function) {
@@ -78,21 +79,24 @@ fn merge_zeros(block: &mut Block) {
     for stmt in block.iter_mut() {
         each_block(stmt, &mut merge_zeros);
     }
-    let mut position = 0;
-    while position + 1 < block.len() {
-        if let StmtKind::Assign { place, value } = &block[position].kind
-            && let StmtKind::Accumulate { place: next, value: added } = &block[position + 1].kind
+    join_neighbours(block, |before, next| {
+        if let StmtKind::Assign { place, value } = &mut before.kind
+            && let StmtKind::Accumulate { place: next, value: added } = &mut next.kind
             && is_zero(value)
             && let (PlaceKind::Local(local), PlaceKind::Local(other)) = (&place.kind, &next.kind)
             && local == other
             && !walk::expr_mentions(added, *local)
         {
-            let kind = StmtKind::Assign { place: place.clone(), value: added.clone() };
-            block[position].kind = kind;
-            block.remove(position + 1);
+            std::mem::swap(value, added);
+            return true;
         }
-        position += 1;
-    }
+        false
+    });
+}
+
+/// Goes through a block once, and lets each statement take in the next. `join` says whether it did; then the next goes.
+fn join_neighbours(block: &mut Block, mut join: impl FnMut(&mut Stmt, &mut Stmt) -> bool) {
+    block.dedup_by(|next, before| join(before, next));
 }
 
 /// `a += b; a += c;` is `a += b + c;`: one addition to memory instead of two.
@@ -100,10 +104,9 @@ fn merge_sums(block: &mut Block) {
     for stmt in block.iter_mut() {
         each_block(stmt, &mut merge_sums);
     }
-    let mut position = 0;
-    while position + 1 < block.len() {
-        if let StmtKind::Accumulate { place, value } = &block[position].kind
-            && let StmtKind::Accumulate { place: next, value: added } = &block[position + 1].kind
+    join_neighbours(block, |before, next| {
+        if let StmtKind::Accumulate { place, value } = &mut before.kind
+            && let StmtKind::Accumulate { place: next, value: added } = &next.kind
             && !matches!(place.kind, PlaceKind::Local(_))
             && same_place(place, next)
             && !reads_same_array(added, place)
@@ -111,12 +114,11 @@ fn merge_sums(block: &mut Block) {
             // In the type in which adjoints are computed, and then in the type of the place.
             let ty = place.ty.at_least_single();
             let sum = Expr::binary(BinaryOp::Add, in_type(value.clone(), &ty), in_type(added.clone(), &ty));
-            block[position].kind = StmtKind::Accumulate { place: place.clone(), value: in_type(sum, &place.ty) };
-            block.remove(position + 1);
-        } else {
-            position += 1;
+            *value = in_type(sum, &place.ty);
+            return true;
         }
-    }
+        false
+    });
 }
 
 /// Whether a value is read, in part, from the array or variable that a place lies in. Two pointers that differ in name
@@ -153,24 +155,19 @@ fn merge_branches(block: &mut Block) {
     for stmt in block.iter_mut() {
         each_block(stmt, &mut merge_branches);
     }
-    let mut position = 0;
-    while position + 1 < block.len() {
-        let is_same = matches!(
-            (&block[position].kind, &block[position + 1].kind),
-            (StmtKind::If { cond, then_block, else_block }, StmtKind::If { cond: again, else_block: other, .. })
-                if cond == again && else_block.is_empty() && other.is_empty() && keeps(then_block, cond)
-        );
-        if !is_same {
-            position += 1;
-            continue;
-        }
-        let next = block.remove(position + 1);
-        if let (StmtKind::If { then_block, .. }, StmtKind::If { then_block: rest, .. }) =
-            (&mut block[position].kind, next.kind)
+    join_neighbours(block, |before, next| {
+        if let StmtKind::If { cond, then_block, else_block } = &mut before.kind
+            && let StmtKind::If { cond: again, then_block: rest, else_block: other } = &mut next.kind
+            && cond == again
+            && else_block.is_empty()
+            && other.is_empty()
+            && keeps(then_block, cond)
         {
-            then_block.extend(rest);
+            then_block.append(rest);
+            return true;
         }
-    }
+        false
+    });
 }
 
 /// Whether a block only gives values to variables that an expression does not read, and the expression reads nothing else.
@@ -360,35 +357,12 @@ fn sink_sums(block: &mut Block) {
     for stmt in block.iter_mut() {
         each_block(stmt, &mut sink_sums);
     }
-    let mut position = 0;
-    while position < block.len() {
-        if let StmtKind::Accumulate { place, value } = &block[position].kind
-            && let ExprKind::Load(Place { kind: PlaceKind::Local(sum), .. }) = value.kind
-            && !matches!(place.kind, PlaceKind::Local(_))
-            && let Some(declared) = block.iter().position(|stmt| is_zero_declaration(stmt, sum))
-        {
-            let users: Vec<usize> =
-                (0..block.len()).filter(|other| *other != declared && touches(&block[*other], sum)).collect();
-            if let [user, last] = users.as_slice()
-                && *last == position
-                && matches!(&block[*user].kind, StmtKind::If { cond, then_block, else_block }
-                    if else_block.iter().all(|stmt| !touches(stmt, sum)) && !then_block.is_empty() && !walk::expr_mentions(cond, sum))
-                && block[*user + 1..position].iter().all(|between| commutes(between, &block[position]))
-            {
-                let user = *user;
-                let handed = block.remove(position);
-                let declaration = block[declared].clone();
-                if let StmtKind::If { then_block, .. } = &mut block[user].kind {
-                    then_block.insert(0, declaration);
-                    then_block.push(handed);
-                }
-                block.remove(declared);
-                position = 0;
-                continue;
-            }
-        }
-        position += 1;
+    if !block.iter().any(|stmt| matches!(stmt.kind, StmtKind::If { .. })) {
+        return;
     }
+    let mut lines = Lines::new(block);
+    lines.sink_all();
+    *block = lines.into_block();
 }
 
 /// Whether a statement can as well come after a sum: it adds to memory too, or gives a variable a value that the sum
@@ -436,87 +410,13 @@ fn settle_block(block: &mut Block) {
     for stmt in block.iter_mut() {
         each_block(stmt, &mut settle_block);
     }
-    let touched = block.iter().map(touched_variables).collect();
-    let mut settling = Settling { block, touched };
-    let mut position = 0;
-    while position < settling.block.len() {
-        if !settling.settle(position) {
-            position += 1;
-        }
+    if !block.iter().any(is_zero_of_any) {
+        return;
     }
+    let mut lines = Lines::new(block);
+    lines.settle_all();
+    *block = lines.into_block();
 }
-
-/// A block whose declarations of zeros are moved, and the variables that each of its statements declares or mentions.
-/// They are found once: every declaration asks every statement.
-struct Settling<'a> {
-    block: &'a mut Block,
-    touched: Vec<BTreeSet<LocalId>>,
-}
-
-impl Settling<'_> {
-    /// Moves the declaration of a zero down. False if there is none at this position, or it stays.
-    fn settle(&mut self, position: usize) -> bool {
-        let StmtKind::Declare { local, init: Some(init) } = &self.block[position].kind else { return false };
-        let local = *local;
-        if !is_zero(init) {
-            return false;
-        }
-        self.drop_dead_clearing(position, local);
-        let Some(first) = self.touching(position + 1, local).next() else { return false };
-        let is_last = self.touching(first + 1, local).next().is_none();
-        if let StmtKind::Accumulate { place, value } | StmtKind::Assign { place, value } = &self.block[first].kind
-            && place.as_local() == Some(local)
-            && !walk::expr_mentions(value, local)
-            && !matches!(value.ty, Type::Array(..))
-        {
-            let span = self.block[first].span;
-            let kind = StmtKind::Declare { local, init: Some(value.clone()) };
-            self.block[first] = Stmt { kind, span, note: None };
-            self.remove(position);
-        } else if let StmtKind::If { cond, then_block, else_block } = &self.block[first].kind
-            && is_last
-            && !walk::expr_mentions(cond, local)
-            && let [in_then, in_else] = [then_block, else_block].map(|block| block.iter().any(|it| touches(it, local)))
-            && in_then != in_else
-        {
-            let declaration = self.block[position].clone();
-            if let StmtKind::If { then_block, else_block, .. } = &mut self.block[first].kind {
-                let target = if in_then { then_block } else { else_block };
-                target.insert(0, declaration);
-                settle_block(target);
-            }
-            self.remove(position);
-        } else if !self.block[position + 1..first].iter().all(is_zero_of_any) {
-            self.block[position..first].rotate_left(1);
-            self.touched[position..first].rotate_left(1);
-        } else {
-            return false;
-        }
-        true
-    }
-
-    /// The statements from a position on that touch a variable.
-    fn touching(&self, from: usize, local: LocalId) -> impl DoubleEndedIterator<Item = usize> {
-        (from..self.block.len()).filter(move |position| self.touched[*position].contains(&local))
-    }
-
-    /// The last statement about an adjoint need not set it to zero.
-    fn drop_dead_clearing(&mut self, declared: usize, local: LocalId) {
-        loop {
-            let Some(last) = self.touching(declared + 1, local).next_back() else { return };
-            match self.block[last].as_assign() {
-                Some((place, value)) if own_variable(place) == Some(local) && is_zero(value) => self.remove(last),
-                Some(_) | None => return,
-            }
-        }
-    }
-
-    fn remove(&mut self, position: usize) {
-        self.block.remove(position);
-        self.touched.remove(position);
-    }
-}
-
 /// Whether a statement declares a zero; such declarations stay in their order.
 fn is_zero_of_any(stmt: &Stmt) -> bool {
     matches!(&stmt.kind, StmtKind::Declare { init: Some(init), .. } if is_zero(init))
@@ -535,20 +435,6 @@ fn touches(stmt: &Stmt, local: LocalId) -> bool {
     let mut declares = false;
     walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| declares |= walk::declared_local(inner) == Some(local));
     declares || walk::mentions(std::slice::from_ref(stmt), local)
-}
-
-/// The variables that a statement touches.
-fn touched_variables(stmt: &Stmt) -> BTreeSet<LocalId> {
-    let mut touched = BTreeSet::new();
-    let _ = walk::visit_block(std::slice::from_ref(stmt), &mut |node| {
-        match node {
-            Node::Stmt(inner) => touched.extend(walk::declared_local(inner)),
-            Node::Place(place) => touched.extend(place.as_local()),
-            Node::Expr(_) => {}
-        }
-        ControlFlow::<()>::Continue(())
-    });
-    touched
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ fn unstable_calls(module: &Module, function: &Function, stays: &dyn Fn(FunctionI
                     matches!(function.locals[local].ty, Type::Array(..))
                         || addressed.contains(&local) && written.contains(&object)
                 }
-                None => written.iter().any(|other| other.overlaps(&object)),
+                None => object.overlaps_any(&written),
             });
         if is_unstable && !stays(*callee) {
             found.insert(number);

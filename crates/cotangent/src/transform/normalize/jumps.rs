@@ -4,6 +4,8 @@
 //! would have been skipped is put under a test of it. A loop that is left early keeps one `if (stop) break;` at the end
 //! of its body: how often it ran is then known as for any other loop.
 
+use std::collections::VecDeque;
+
 use super::super::locals::{NewLocals, assign, copy_block, declare};
 use crate::ir::{
     BinaryOp, Block, Case, Expr, ExprKind, Function, LocalId, LoopTest, Module, Place, Stmt, StmtKind, Type, UnaryOp,
@@ -23,12 +25,12 @@ pub(in crate::transform) fn remove_jumps(module: &Module, function: &mut Functio
     } else if let Some(Stmt { kind: StmtKind::Return(Some(_)), .. }) = body.last() {
         // The only return stands at the end already.
         let last = body.pop();
-        let mut block = ctx.block(&body, &Jumps::of_function());
+        let mut block = ctx.block(body, &Jumps::of_function());
         block.extend(last);
         function.body = block;
         return;
     }
-    let mut block = ctx.block(&body, &Jumps::of_function());
+    let mut block = ctx.block(body, &Jumps::of_function());
     if let Some(result) = ctx.result {
         block.insert(0, declare(result, None));
         block.push(Stmt::new(StmtKind::Return(Some(Expr::load(Place::local(result, result_type))))));
@@ -91,12 +93,10 @@ struct Ctx<'a> {
 
 impl Ctx<'_> {
     /// The block without the jumps that `jumps` replaces.
-    fn block(&mut self, block: &[Stmt], jumps: &Jumps) -> Block {
+    fn block(&mut self, block: Block, jumps: &Jumps) -> Block {
         let mut out = Block::new();
-        let mut rest = block.to_vec();
-        while !rest.is_empty() {
-            let stmt = rest.remove(0);
-            let Stmt { kind, span, note } = stmt;
+        let mut rest = VecDeque::from(block);
+        while let Some(Stmt { kind, span, note }) = rest.pop_front() {
             match kind {
                 StmtKind::Break => return self.jump(out, Kind::Break, None, jumps, span),
                 StmtKind::Continue => return self.jump(out, Kind::Continue, None, jumps, span),
@@ -108,7 +108,7 @@ impl Ctx<'_> {
                     }
                 }
                 StmtKind::For(mut for_loop) => {
-                    let (body, flag) = self.loop_body(&mut out, &for_loop.body, jumps);
+                    let (body, flag) = self.loop_body(&mut out, std::mem::take(&mut for_loop.body), jumps);
                     for_loop.body = body;
                     out.push(Stmt::new(StmtKind::For(for_loop)).at(span));
                     if self.unless(&mut out, flag, &mut rest, jumps) {
@@ -117,7 +117,7 @@ impl Ctx<'_> {
                 }
                 StmtKind::While { cond, body, test } => {
                     let (cond, body) = merge_leading_break(cond, body, test);
-                    let (body, flag) = self.loop_body(&mut out, &body, jumps);
+                    let (body, flag) = self.loop_body(&mut out, body, jumps);
                     out.push(Stmt::new(StmtKind::While { cond, body, test }).at(span));
                     if self.unless(&mut out, flag, &mut rest, jumps) {
                         return out;
@@ -125,7 +125,7 @@ impl Ctx<'_> {
                 }
                 StmtKind::Switch { value, cases } => {
                     let chain = self.switch(&mut out, value, &cases, span);
-                    rest.splice(0..0, chain);
+                    chain.into_iter().rev().for_each(|stmt| rest.push_front(stmt));
                 }
                 kind @ (StmtKind::Declare { .. }
                 | StmtKind::Assign { .. }
@@ -170,7 +170,7 @@ impl Ctx<'_> {
         &mut self,
         out: &mut Block,
         (cond, mut then_block, mut else_block): (Expr, Block, Block),
-        rest: &mut Block,
+        rest: &mut VecDeque<Stmt>,
         jumps: &Jumps,
         span: Span,
     ) -> bool {
@@ -183,8 +183,8 @@ impl Ctx<'_> {
         if takes_rest {
             match (ends(&then_block), ends(&else_block)) {
                 (true, true) | (false, false) => {}
-                (true, false) => else_block.append(rest),
-                (false, true) => then_block.append(rest),
+                (true, false) => else_block.extend(rest.drain(..)),
+                (false, true) => then_block.extend(rest.drain(..)),
             }
         }
         let gate = if jumping.is_empty() || takes_rest { None } else { Some(self.gate(out, &jumping, jumps)) };
@@ -192,8 +192,8 @@ impl Ctx<'_> {
             Some((flag, true)) => jumps.also(flag),
             Some((_, false)) | None => jumps.clone(),
         };
-        let then_block = self.block(&then_block, &inner);
-        let else_block = self.block(&else_block, &inner);
+        let then_block = self.block(then_block, &inner);
+        let else_block = self.block(else_block, &inner);
         out.extend(if_else(cond, then_block, else_block).map(|stmt| stmt.at(span)));
         takes_rest || self.unless(out, gate.map(|(flag, _)| flag), rest, jumps)
     }
@@ -216,16 +216,16 @@ impl Ctx<'_> {
     }
 
     /// Puts the rest of a block under `!flag`. Returns whether there was a flag.
-    fn unless(&mut self, out: &mut Block, flag: Option<LocalId>, rest: &mut Block, jumps: &Jumps) -> bool {
+    fn unless(&mut self, out: &mut Block, flag: Option<LocalId>, rest: &mut VecDeque<Stmt>, jumps: &Jumps) -> bool {
         let Some(flag) = flag else { return false };
-        let rest = self.block(&std::mem::take(rest), jumps);
+        let rest = self.block(std::mem::take(rest).into(), jumps);
         out.extend(if_else(opposite_of(flag_value(flag)), rest, Block::new()));
         true
     }
 
     /// The body of a loop, and the flag that says that the function has returned inside.
-    fn loop_body(&mut self, out: &mut Block, body: &[Stmt], jumps: &Jumps) -> (Block, Option<LocalId>) {
-        let returns = has_jump(body, Kind::Return) && jumps.return_ != Action::Keep;
+    fn loop_body(&mut self, out: &mut Block, body: Block, jumps: &Jumps) -> (Block, Option<LocalId>) {
+        let returns = has_jump(&body, Kind::Return) && jumps.return_ != Action::Keep;
         let mut inner = Jumps {
             break_: Action::Keep,
             continue_: Action::Set(Vec::new()),
@@ -245,7 +245,7 @@ impl Ctx<'_> {
             is_plain_break(last) && !has_jump(rest, Kind::Break) && !has_jump(rest, Kind::Continue)
         });
         let mut stop = None;
-        if returns || (has_jump(body, Kind::Break) && !breaks_last) {
+        if returns || (has_jump(&body, Kind::Break) && !breaks_last) {
             let local = self.names.add(self.function, "_stop", Type::Bool);
             stop = Some(local);
             inner.break_ = Action::Set(vec![local]);
@@ -292,7 +292,7 @@ impl Ctx<'_> {
                     break;
                 }
             }
-            let body = self.block(&body, &leave);
+            let body = self.block(body, &leave);
             if case.is_default {
                 default = body;
             } else {

@@ -16,8 +16,17 @@ pub(super) struct Frame {
     pub(super) unstable: BTreeSet<Object>,
     /// Shared arrays that the reverse sweep fills again before anything else.
     pub(super) reloaded: BTreeSet<LocalId>,
-    /// The header of a loop that says how often it runs.
-    pub(super) head: Option<For>,
+    /// What is known about a loop on entry to the outermost one.
+    pub(super) known: Option<Known>,
+}
+
+/// A loop that runs equally often each time.
+#[derive(Clone)]
+pub(super) struct Known {
+    /// Its header.
+    pub(super) head: For,
+    /// What it or a later statement of its frame writes.
+    pub(super) changed: BTreeSet<Object>,
 }
 
 /// The frames around a statement, the innermost last.

@@ -21,6 +21,31 @@ pub(in crate::transform::reverse) struct Sweeps {
     pub(in crate::transform::reverse) reverse: Block,
 }
 
+/// The objects that later statements of a frame write. There is one for the frame, which grows from statement to statement: a
+/// set for each of them would make long functions slow.
+#[derive(Default)]
+pub(in crate::transform::reverse) struct Changed {
+    objects: BTreeSet<Object>,
+    /// The same in the order in which they came, so that a block leaves no more than it found.
+    added: Vec<Object>,
+}
+
+impl Changed {
+    fn grow(&mut self, written: BTreeSet<Object>) {
+        for object in written {
+            if self.objects.insert(object.clone()) {
+                self.added.push(object);
+            }
+        }
+    }
+
+    fn shrink_to(&mut self, length: usize) {
+        for object in self.added.drain(length..) {
+            self.objects.remove(&object);
+        }
+    }
+}
+
 /// Whether the reverse of a statement is about what the statement yields: memory, a stream.
 fn is_of_result(stmt: &Stmt) -> bool {
     let StmtKind::Runtime { call, .. } = &stmt.kind else { return false };
@@ -33,7 +58,7 @@ impl Assembly<'_> {
     pub(in crate::transform::reverse) fn block(
         &mut self,
         block: &[Stmt],
-        changed: &BTreeSet<Object>,
+        changed: &mut Changed,
         is_joint: bool,
     ) -> Pair {
         let Sweeps { forward, joint, adjoints, reverse } = self.sweeps(block, changed, is_joint);
@@ -47,21 +72,19 @@ impl Assembly<'_> {
     pub(in crate::transform::reverse) fn sweeps(
         &mut self,
         block: &[Stmt],
-        changed: &BTreeSet<Object>,
+        changed: &mut Changed,
         is_joint: bool,
     ) -> Sweeps {
-        let mut changed = changed.clone();
+        let outside = changed.added.len();
         let mut forward_parts = Vec::new();
         let mut reverse = Block::new();
         for (position, stmt) in block.iter().enumerate().rev() {
             let is_last = position + 1 == block.len();
-            let written = analysis::written(self.rules.facts.objects, std::slice::from_ref(stmt));
-            let here: BTreeSet<Object> = changed.union(&written).cloned().collect();
-            let pair = self.stmt(stmt, &changed, &here, is_joint && is_last);
+            let pair = self.stmt(stmt, changed, is_joint && is_last);
             forward_parts.push(pair.forward);
             reverse.extend(pair.reverse);
-            changed = here;
         }
+        changed.shrink_to(outside);
         let joint = if is_joint && !forward_parts.is_empty() { forward_parts.remove(0) } else { Block::new() };
         let forward = forward_parts.into_iter().rev().flatten().collect();
         let mut adjoints = Block::new();
@@ -79,31 +102,39 @@ impl Assembly<'_> {
         Sweeps { forward, joint, adjoints, reverse }
     }
 
-    /// `later` are the objects that later statements write, `here` includes this one.
-    fn stmt(&mut self, stmt: &Stmt, later: &BTreeSet<Object>, here: &BTreeSet<Object>, is_joint: bool) -> Pair {
+    /// `changed` are the objects that later statements write; afterwards, this one's too.
+    fn stmt(&mut self, stmt: &Stmt, changed: &mut Changed, is_joint: bool) -> Pair {
         let mut kept = Kept::default();
+        let written = analysis::written(self.rules.facts.objects, std::slice::from_ref(stmt));
         let mut pair = match &stmt.kind {
             StmtKind::If { cond, then_block, else_block } if is_joint => {
-                let none = BTreeSet::new();
                 let join = |pair: Pair| [pair.forward, pair.reverse].concat();
                 self.rules.frames.enter_branch();
-                let then_block = join(self.block(then_block, &none, true));
-                let else_block = join(self.block(else_block, &none, true));
+                let then_block = join(self.block(then_block, &mut Changed::default(), true));
+                let else_block = join(self.block(else_block, &mut Changed::default(), true));
                 self.rules.frames.leave_branch();
+                changed.grow(written);
                 let kind = StmtKind::If { cond: cond.clone(), then_block, else_block };
                 return Pair { forward: vec![Stmt::new(kind).at(stmt.span)], reverse: Block::new() };
             }
             StmtKind::If { cond, then_block, else_block } => {
                 self.rules.frames.enter_branch();
-                let then_pair = self.block(then_block, later, false);
-                let else_pair = self.block(else_block, later, false);
+                let then_pair = self.block(then_block, changed, false);
+                let else_pair = self.block(else_block, changed, false);
                 self.rules.frames.leave_branch();
-                return self.branches(stmt, cond, [then_pair, else_pair], here, kept);
+                changed.grow(written);
+                return self.branches(stmt, cond, [then_pair, else_pair], &changed.objects, kept);
             }
             StmtKind::For(head) if let Some(sum) = self.rules.shuffled_sum(stmt, head) => sum,
-            StmtKind::For(head) => return self.any_loop(stmt, &head.body, Some(head), here),
-            StmtKind::While { body, .. } => return self.any_loop(stmt, body, None, here),
-            StmtKind::Launch(launch) => self.launch(stmt, launch, later),
+            StmtKind::For(head) => {
+                changed.grow(written);
+                return self.any_loop(stmt, &head.body, Some(head), &changed.objects);
+            }
+            StmtKind::While { body, .. } => {
+                changed.grow(written);
+                return self.any_loop(stmt, body, None, &changed.objects);
+            }
+            StmtKind::Launch(launch) => self.launch(stmt, launch, &changed.objects),
             StmtKind::Declare { .. }
             | StmtKind::Assign { .. }
             | StmtKind::Accumulate { .. }
@@ -122,10 +153,12 @@ impl Assembly<'_> {
         };
         self.rules.take_back(stmt, &mut pair.reverse);
         if is_of_result(stmt) {
-            self.settle(&mut pair.reverse, later, &mut kept);
+            self.settle(&mut pair.reverse, &changed.objects, &mut kept);
+            changed.grow(written);
             pair.forward.extend(kept.declarations);
         } else {
-            self.settle(&mut pair.reverse, here, &mut kept);
+            changed.grow(written);
+            self.settle(&mut pair.reverse, &changed.objects, &mut kept);
             pair.forward.splice(0..0, kept.declarations);
         }
         pair
@@ -157,12 +190,14 @@ impl Assembly<'_> {
     /// Moves the declarations that the reverse sweep of a branch mentions in front of the branch.
     fn hoist(&mut self, pair: &mut Pair, outside: &mut Block) {
         let mut block = Block::new();
+        let mut mentioned = BTreeSet::new();
+        walk::each_place(&pair.reverse, &mut |place| mentioned.extend(place.as_local()));
         for stmt in std::mem::take(&mut pair.forward) {
             let StmtKind::Declare { local, init } = &stmt.kind else {
                 block.push(stmt);
                 continue;
             };
-            if !walk::mentions(&pair.reverse, *local) {
+            if !mentioned.contains(local) {
                 block.push(stmt);
                 continue;
             }

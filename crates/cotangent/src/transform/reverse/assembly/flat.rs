@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::super::frames::Known;
 use super::super::headers::iteration_number;
 use super::super::plan::loops::{Iterations, Loop};
 use super::Assembly;
@@ -26,7 +27,7 @@ pub(super) struct Flat {
 impl Assembly<'_> {
     /// The header of a loop, if it says on entry to the outermost loop how often this one runs, each time that one runs.
     /// `here` are the objects that it or a later statement of its frame writes.
-    pub(super) fn known_header(&self, it: &Loop<'_>, here: &BTreeSet<Object>) -> Option<For> {
+    pub(super) fn known_header(&self, it: &Loop<'_>, here: &BTreeSet<Object>) -> Option<Known> {
         let frames = &self.rules.frames;
         let values = self.rules.values();
         let is_denied = matches!(self.rules.facts.trust, Trust { denied: Some(Fact::Iterations), .. });
@@ -41,16 +42,18 @@ impl Assembly<'_> {
             // How often it runs is kept; with the rest the number of an iteration is computed from its counter.
             None => ![&head.from, &head.by].into_iter().any(|expr| values.changes(expr, here)),
             // The loops around are known too, and nothing that they change or declare decides.
-            Some(outermost) => {
+            Some(outermost) => outermost.known.as_ref().is_some_and(|known| {
                 let is_fixed = |expr: &Expr| {
-                    !values.changes(expr, &outermost.unstable)
+                    !values.changes(expr, &known.changed)
                         && self.rules.vars.reads(expr).iter().all(|local| !outermost.declared.contains(local))
                 };
-                frames.innermost().is_some_and(|frame| frame.head.is_some())
+                frames.innermost().is_some_and(|frame| frame.known.is_some())
                     && [&head.from, &head.to, &head.by].into_iter().all(is_fixed)
-            }
+            }),
         };
-        is_known.then(|| For { body: Block::new(), ..head.clone() })
+        // Only the outermost one is asked.
+        let changed = if frames.is_in_loop() { BTreeSet::new() } else { here.clone() };
+        is_known.then(|| Known { head: For { body: Block::new(), ..head.clone() }, changed })
     }
 
     /// Arrays for the values that each iteration of a loop records; none if they go to the tape.
@@ -110,8 +113,13 @@ impl Assembly<'_> {
     }
 
     fn heads_around(&self) -> impl Iterator<Item = For> + use<> {
-        let heads: Vec<For> =
-            self.rules.frames.outermost_first().iter().filter_map(|frame| frame.head.clone()).collect();
+        let heads: Vec<For> = self
+            .rules
+            .frames
+            .outermost_first()
+            .iter()
+            .filter_map(|frame| frame.known.as_ref().map(|known| known.head.clone()))
+            .collect();
         heads.into_iter()
     }
 

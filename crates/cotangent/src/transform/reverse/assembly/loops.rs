@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::decision::How;
-use super::super::frames::Frame;
+use super::super::frames::{Frame, Known};
 use super::super::headers::{
     constant_trips, counter_of, iteration_number, linear, numbered, split_exit, trips, turned, with_body,
 };
@@ -18,6 +18,7 @@ use super::super::variables::plain;
 use super::super::variables::uses::Needed;
 use super::Assembly;
 use super::again::{Sliced, take_apart};
+use super::block::Changed;
 use super::settle::Kept;
 use crate::analysis::{self, Object};
 use crate::ir::walk::{self, own_variable};
@@ -61,9 +62,11 @@ impl Assembly<'_> {
         let it = Loop { stmt, head, exit, written, declared };
         let known = self.known_header(&it, here);
         let declared = it.declared.clone();
-        let frame = Frame { is_loop: true, declared, unstable: here.clone(), reloaded, head: known.clone() };
-        self.rules.frames.enter(frame);
-        let pair = self.block(body, &BTreeSet::new(), false);
+        // Nobody asks for what is only reached by its name: it is kept or recorded where it is read.
+        let is_memory = |object: &&Object| !object.as_local().is_some_and(|local| self.rules.vars.is_register(local));
+        let unstable = here.iter().filter(is_memory).cloned().collect();
+        self.rules.frames.enter(Frame { is_loop: true, declared, unstable, reloaded, known: known.clone() });
+        let pair = self.block(body, &mut Changed::default(), false);
         let mut needed = self.rules.vars.mentioned(&pair.reverse);
         let sliced = if pair.reverse.is_empty() {
             Sliced::default()
@@ -81,7 +84,7 @@ impl Assembly<'_> {
     fn both_loops(
         &mut self,
         it: &Loop<'_>,
-        known: Option<&For>,
+        known: Option<&Known>,
         adjoints: Block,
         sliced: Sliced,
         needed: &BTreeSet<LocalId>,
@@ -98,7 +101,8 @@ impl Assembly<'_> {
         }
         let entries = rows.len();
         rows.extend(sliced.recorded.iter().copied());
-        let flat = self.flat_arrays(known.filter(|_| matches!(count, Count::Header(_))), &rows);
+        let flat =
+            self.flat_arrays(known.map(|known| &known.head).filter(|_| matches!(count, Count::Header(_))), &rows);
         let is_order_free = matches!(count, Count::Header(_))
             && (rows.is_empty() || flat.is_some())
             && self.rules.values().is_order_free(&adjoints, &it.declared);

@@ -3,7 +3,6 @@
 //! The whole body is treated as an iteration of a loop is: what the reverse sweep needs is computed again from memory that
 //! the kernel does not write, or recorded. `f_reverse` says which arrays must be as they were.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::super::frames::Frame;
@@ -11,6 +10,7 @@ use super::super::plan::again::pushed_records;
 use super::super::rules::params::Sum;
 use super::Assembly;
 use super::again::take_apart;
+use super::block::Changed;
 use crate::analysis::{self};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, PartMut, own_variable};
@@ -39,8 +39,8 @@ impl Assembly<'_> {
         let declared = self.rules.facts.declared_in(body);
         let unstable = analysis::written(self.rules.facts.objects, body);
         let reloaded = self.rules.values().reloadable(body, &declared, false);
-        self.rules.frames.begin_with(Frame { is_loop: true, declared, unstable, reloaded, head: None });
-        let pair = self.block(body, &BTreeSet::new(), false);
+        self.rules.frames.begin_with(Frame { is_loop: true, declared, unstable, reloaded, known: None });
+        let pair = self.block(body, &mut Changed::default(), false);
         let mut needed = self.rules.vars.mentioned(&pair.reverse);
         let mut sliced = take_apart(&mut self.rules, &pair.forward, &mut needed);
         self.remove_adjoints(&mut sliced.forward);

@@ -9,7 +9,7 @@ use super::super::frames::{Frame, Frames};
 use super::super::rules::params::Sum;
 use super::super::rules::{Refused, Rules, Threads};
 use super::super::variables::Variables;
-use super::block::Sweeps;
+use super::block::{Changed, Sweeps};
 use super::flat::Flat;
 use super::record::{self, Limit, Start};
 use super::settle::Kept;
@@ -279,7 +279,7 @@ impl Assembly<'_> {
         }
         // A record that may be too small is looked at between the sweeps.
         let is_joint = result.is_none() && self.limit.is_none();
-        let Sweeps { mut forward, joint, adjoints, reverse } = self.sweeps(body, &BTreeSet::new(), is_joint);
+        let Sweeps { mut forward, joint, adjoints, reverse } = self.sweeps(body, &mut Changed::default(), is_joint);
         forward.extend(kept.declarations);
         let mut end = Block::new();
         if let (Some(value), Kind::Gradient { .. }) = (result, kind) {

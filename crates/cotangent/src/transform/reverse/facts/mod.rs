@@ -124,7 +124,7 @@ impl Facts<'_> {
 
     /// Memory that other threads may write too: the kernel writes it somewhere.
     pub(in crate::transform::reverse) fn is_volatile(&self, object: &Object) -> bool {
-        let is_written = self.written.iter().any(|other| other.overlaps(object));
+        let is_written = object.overlaps_any(&self.written);
         self.trust.answer(Fact::Memory, true, is_written)
     }
 

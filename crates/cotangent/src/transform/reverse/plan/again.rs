@@ -421,7 +421,7 @@ impl<'a> Slicer<'a> {
     }
 
     fn has_changed(&self, object: &Object) -> bool {
-        let is_written = self.written.iter().any(|other| other.overlaps(object));
+        let is_written = object.overlaps_any(&self.written);
         self.values.vars.facts.trust.answer(Fact::Memory, true, is_written)
     }
 

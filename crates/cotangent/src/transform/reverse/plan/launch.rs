@@ -36,9 +36,13 @@ impl Values<'_> {
         let mut kept = KeptForLaunch::default();
         for position in needed {
             let arg = &launch.args[*position];
-            let changes = self.vars.facts.objects.reachable(arg).iter().any(|object| {
-                later.iter().any(|other| other.overlaps(object)) || self.frames.is_unstable_memory(object)
-            });
+            let changes = self
+                .vars
+                .facts
+                .objects
+                .reachable(arg)
+                .iter()
+                .any(|object| object.overlaps_any(later) || self.frames.is_unstable_memory(object));
             if !changes {
                 continue;
             }

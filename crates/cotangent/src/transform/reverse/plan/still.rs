@@ -69,7 +69,7 @@ impl Values<'_> {
                 told(is_gone, How::MemoryChanges, How::UnchangedMemory)
             }
             None if self.vars.facts.is_host() => {
-                let is_written = changed.iter().any(|other| other.overlaps(object));
+                let is_written = object.overlaps_any(changed);
                 let is_gone = is_written || self.frames.is_unstable_memory(object);
                 told(is_gone, How::MemoryChanges, How::UnchangedMemory)
             }
