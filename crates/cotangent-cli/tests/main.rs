@@ -10,6 +10,7 @@ mod command;
 mod ending;
 mod examples;
 mod large;
+mod long_functions;
 mod manual;
 mod nvcc;
 mod pages;

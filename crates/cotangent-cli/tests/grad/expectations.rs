@@ -9,6 +9,8 @@ pub(crate) enum Expectation {
     Atomics(usize),
     /// `no record`: no argument for one; local arrays are none.
     NoRecord,
+    /// `slopes: N`: so many are computed with the values of calls.
+    Slopes(usize),
 }
 
 /// The `expect:` lines.
@@ -22,6 +24,9 @@ fn parse_expectation(text: &str) -> Result<Expectation, String> {
         None if text == "no atomic" => Ok(Expectation::Atomics(0)),
         None if text == "no record" => Ok(Expectation::NoRecord),
         Some(("atomics", count)) => count.parse().map(Expectation::Atomics).map_err(|_| format!("atomics: {count}")),
-        None | Some(_) => Err(format!("`expect: {text}` is none of `no atomic`, `atomics: N`, `no record`")),
+        Some(("slopes", count)) => count.parse().map(Expectation::Slopes).map_err(|_| format!("slopes: {count}")),
+        None | Some(_) => {
+            Err(format!("`expect: {text}` is none of `no atomic`, `atomics: N`, `no record`, `slopes: N`"))
+        }
     }
 }

@@ -342,11 +342,12 @@ fn rendered(found: &[Diagnostic], pass: &Ast) -> Failure {
 }
 
 fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
-    let atomics = printed.matches("atomicAdd(").count();
+    let [atomics, slopes] = ["atomicAdd(", "&_slope"].map(|mark| printed.matches(mark).count());
     match expected {
         Expectation::Atomics(count) if count != atomics => Err(format!("{atomics} atomics instead of {count}").into()),
         Expectation::NoRecord if printed.contains("* _record") => Err("it records".into()),
-        Expectation::Atomics(_) | Expectation::NoRecord => Ok(()),
+        Expectation::Slopes(count) if count != slopes => Err(format!("{slopes} slopes instead of {count}").into()),
+        Expectation::Atomics(_) | Expectation::NoRecord | Expectation::Slopes(_) => Ok(()),
     }
 }
 

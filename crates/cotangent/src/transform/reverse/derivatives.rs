@@ -15,6 +15,9 @@ pub(super) enum Kind {
     Split { wrt: Vec<LocalId>, saved: Vec<LocalId>, contended: Vec<LocalId>, variables: Vec<Object> },
     /// A derivative calls it.
     Pullback(Pattern),
+    /// The forward sweep of a derivative calls it in the place of the function itself: it returns the value, and adds the
+    /// adjoints for a seed of one.
+    Slopes(Pattern),
 }
 
 /// Which arguments of a call are active, and how.
@@ -69,6 +72,14 @@ pub(super) type SplitParams<'a> = [&'a [LocalId]; 3];
 pub(super) trait Derivatives {
     /// The pullback of a function for a pattern of arguments.
     fn pullback(
+        &mut self,
+        normal: &Module,
+        callee: FunctionId,
+        pattern: Pattern,
+    ) -> Result<FunctionId, Vec<Diagnostic>>;
+
+    /// The function that returns its value and gives the slopes of its numbers too, for a pattern of arguments.
+    fn with_slopes(
         &mut self,
         normal: &Module,
         callee: FunctionId,

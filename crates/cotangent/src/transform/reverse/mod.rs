@@ -159,7 +159,8 @@ pub(super) struct Pullbacks {
     output: Module,
     analyses: Analyses,
     options: Options,
-    known: HashMap<(FunctionId, Pattern), FunctionId>,
+    /// What derivatives call, by function, by arguments, and by whether it gives slopes with a value.
+    known: HashMap<(FunctionId, Pattern, bool), FunctionId>,
     /// The split forms of kernels that host functions launch.
     launched: HashMap<Launched, Derived>,
     helpers: HashMap<Name, FunctionId>,
@@ -175,13 +176,16 @@ impl Derivatives for Pullbacks {
         callee: FunctionId,
         pattern: Pattern,
     ) -> Result<FunctionId, Vec<Diagnostic>> {
-        let key = (callee, pattern.clone());
-        if let Some(known) = self.known.get(&key) {
-            return Ok(*known);
-        }
-        let id = self.derive(normal, callee, &Kind::Pullback(pattern))?.function;
-        self.known.insert(key, id);
-        Ok(id)
+        self.once(normal, (callee, pattern.clone(), false), &Kind::Pullback(pattern))
+    }
+
+    fn with_slopes(
+        &mut self,
+        normal: &Module,
+        callee: FunctionId,
+        pattern: Pattern,
+    ) -> Result<FunctionId, Vec<Diagnostic>> {
+        self.once(normal, (callee, pattern.clone(), true), &Kind::Slopes(pattern))
     }
 
     fn split(
@@ -242,6 +246,21 @@ impl Derivatives for Pullbacks {
 }
 
 impl Pullbacks {
+    /// A derivative that others call, which is written when it is first asked for.
+    fn once(
+        &mut self,
+        normal: &Module,
+        key: (FunctionId, Pattern, bool),
+        kind: &Kind,
+    ) -> Result<FunctionId, Vec<Diagnostic>> {
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let id = self.derive(normal, key.0, kind)?.function;
+        self.known.insert(key, id);
+        Ok(id)
+    }
+
     fn derive(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<Derived, Vec<Diagnostic>> {
         let divergent = divergent_returns(&self.output, id);
         if !divergent.is_empty() {
@@ -259,7 +278,7 @@ impl Pullbacks {
             )?;
         self.plans.push(Plan { name: function.name.clone(), decisions });
         fits_in_shared_memory(normal, id, &function)?;
-        if uses_record && matches!(kind, Kind::Pullback(_)) {
+        if uses_record && matches!(kind, Kind::Pullback(_) | Kind::Slopes(_)) {
             self.lessons.unfit.insert(id);
         }
         let slots = match slots {

@@ -90,11 +90,24 @@ impl Lines {
             settle_block(target);
             return None;
         }
-        if self.others.range(from..first).next().is_none() {
+        let target = self.beginning_of(first);
+        if target >= from && self.others.range(from..target).next().is_none() {
             return Some(declaration);
         }
-        self.lines[first].moved.push(declaration);
+        self.lines[target].moved.push(declaration);
         None
+    }
+
+    /// The line before which a declaration for a line belongs: a variable that a call gives its first value is declared in
+    /// the same line of the text.
+    fn beginning_of(&self, line: usize) -> usize {
+        let Some(Stmt { kind: StmtKind::Call { into: Some(into), .. }, .. }) = self.stmt(line) else { return line };
+        let before = self.others.range(..line).next_back().copied();
+        let begins = |before: &usize| {
+            matches!(self.stmt(*before), Some(Stmt { kind: StmtKind::Declare { local, init: None }, .. })
+                if into.as_local() == Some(*local))
+        };
+        before.filter(begins).unwrap_or(line)
     }
 
     /// The last statement about an adjoint need not set it to zero.

@@ -97,7 +97,7 @@ pub(in crate::transform::reverse) fn write(
     let mut assembly = Assembly { rules, uses_record: false, limit, flat: Flat::default() };
     let (slots, augmented) = match kind {
         Kind::Split { .. } => assembly.write_apart(&sums),
-        Kind::Gradient { .. } | Kind::Pullback(_) => (assembly.write_joint(kind, &sums), None),
+        Kind::Gradient { .. } | Kind::Pullback(_) | Kind::Slopes(_) => (assembly.write_joint(kind, &sums), None),
     };
     let needed = if augmented.is_some() { assembly.needed_params() } else { Vec::new() };
     let Assembly { mut rules, uses_record, .. } = assembly;
@@ -156,7 +156,7 @@ fn changed_between(primal: &Function, objects: &Objects<'_>, kind: &Kind) -> BTr
 fn named_by(primal: &Function, kind: &Kind) -> Vec<LocalId> {
     match kind {
         Kind::Gradient { wrt, .. } | Kind::Split { wrt, .. } => wrt.clone(),
-        Kind::Pullback(pattern) => {
+        Kind::Pullback(pattern) | Kind::Slopes(pattern) => {
             let params = primal.params.iter().zip(&pattern.adders);
             params.filter(|(_, adders)| **adders != Adders::Constant).map(|(param, _)| *param).collect()
         }
@@ -173,6 +173,7 @@ pub(in crate::transform::reverse) fn name_of(
     let mut positions = labels(module, primal, named);
     let word = match kind {
         Kind::Gradient { .. } => "grad",
+        Kind::Slopes(_) => "with_slopes",
         Kind::Split { contended, .. } => {
             if !contended.is_empty() {
                 positions.push("streams".to_owned());
@@ -282,7 +283,7 @@ impl Assembly<'_> {
         let Sweeps { mut forward, joint, adjoints, reverse } = self.sweeps(body, &mut Changed::default(), is_joint);
         forward.extend(kept.declarations);
         let mut end = Block::new();
-        if let (Some(value), Kind::Gradient { .. }) = (result, kind) {
+        if let (Some(value), Kind::Gradient { .. } | Kind::Slopes(_)) = (result, kind) {
             let value = self.rules.vars.keep("_value", value.clone(), &mut forward);
             end.push(Stmt::new(StmtKind::Return(Some(value))));
         }

@@ -2,13 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use super::super::decision::How;
 use super::super::derivatives::{Adders, Pattern};
 use super::super::variables::as_pointer;
+use super::expr::unless_zero;
 use super::{Pair, Rules};
+use crate::analysis::ordering::called;
 use crate::analysis::{self, Base, Object, carries_floats};
 use crate::diagnostic::{Diagnostic, UNKNOWN_POINTER};
-use crate::ir::{Block, Expr, ExprKind, FunctionId, Place, Stmt, StmtKind, Type};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, FunctionId, Place, Stmt, StmtKind, Type};
 use crate::source::Span;
+use crate::transform::Fact;
+
+/// So many slopes of one call are kept; each is a register until the reverse sweep.
+const MAX_SLOPES: usize = 8;
 
 fn pointer_behind_argument(span: Span) -> Diagnostic {
     let message = "a pointer to active values is passed by reference or by address";
@@ -36,9 +43,12 @@ impl Rules<'_> {
             pair.reverse.extend(self.meeting_of_call(stmt, callee));
             return pair;
         }
+        let seed_type = self.vars.shadows.widening.private(&into.ty);
+        if self.has_slopes(&seed_type, into, callee, args, &pattern) {
+            return self.call_with_slopes(stmt, into, &shadow, callee, (args, pattern));
+        }
         let out = &mut pair.reverse;
         let mut call_args = args.to_vec();
-        let seed_type = self.vars.shadows.widening.private(&into.ty);
         call_args.push(self.seed_of(into, &seed_type, &shadow, out));
         let mut after = Block::new();
         for (arg, adders) in args.iter().zip(&pattern) {
@@ -59,6 +69,65 @@ impl Rules<'_> {
             Ok(function) => {
                 out.push(Stmt::new(StmtKind::Call { into: None, function, args: call_args }).at(stmt.span));
                 out.extend(after);
+            }
+            Err(diagnostics) => diagnostics.into_iter().for_each(|diagnostic| self.report(diagnostic)),
+        }
+        pair
+    }
+
+    /// Whether the derivative of a call is computed with its value: the reverse sweep runs in the same frame, so that the slopes
+    /// are still there, and all that the derivative consists of is one number for each of a few arguments.
+    fn has_slopes(
+        &self,
+        seed_type: &Type,
+        into: &Place,
+        callee: FunctionId,
+        args: &[Expr],
+        pattern: &[Adders],
+    ) -> bool {
+        let module = self.facts.module;
+        let mut active = args.iter().zip(pattern).filter(|(_, adders)| **adders != Adders::Constant);
+        // A slope of half precision would overflow where its product with the seed does not.
+        let is_number = matches!(into.ty, Type::Float(_)) && into.ty.at_least_single() == into.ty;
+        // The user's derivative of something inside need not be linear in its seed.
+        let is_ruled = || {
+            let mut reached = called(module, callee).into_iter().chain([callee]);
+            !module.rules.is_empty() && reached.any(|function| module.rule(function).is_some())
+        };
+        is_number
+            && *seed_type == into.ty
+            && !self.frames.is_in_loop()
+            && self.facts.trust.doubted != Some(Fact::Standing)
+            && pattern.iter().filter(|adders| **adders != Adders::Constant).count() <= MAX_SLOPES
+            && active.all(|(arg, adders)| arg.ty == into.ty && *adders == Adders::Private)
+            && !is_ruled()
+    }
+
+    /// A call whose slopes are computed with its value. The reverse sweep multiplies them with the seed.
+    fn call_with_slopes(
+        &mut self,
+        stmt: &Stmt,
+        into: &Place,
+        shadow: &Place,
+        callee: FunctionId,
+        (args, adders): (&[Expr], Vec<Adders>),
+    ) -> Pair {
+        let mut pair = Pair::default();
+        let seed = self.seed_of(into, &into.ty, shadow, &mut pair.reverse);
+        let mut call_args = args.to_vec();
+        for arg in args.iter().zip(&adders).filter(|(_, adders)| **adders != Adders::Constant).map(|(arg, _)| arg) {
+            let slope = self.vars.add_saved("_slope", into.ty.clone());
+            pair.forward.push(self.vars.declare_zero(slope));
+            let slope = Place::local(slope, into.ty.clone());
+            call_args.push(Expr::address_of(slope.clone()));
+            let share = Expr::binary(BinaryOp::Multiply, seed.clone(), Expr::load(slope));
+            self.adjoint(arg, unless_zero(&seed, share), &mut pair.reverse);
+        }
+        self.decide(stmt.span, "its slopes", How::WithValue);
+        match self.derivatives.with_slopes(self.facts.module, callee, Pattern { adders }) {
+            Ok(function) => {
+                let kind = StmtKind::Call { into: Some(into.clone()), function, args: call_args };
+                pair.forward.push(Stmt { kind, ..stmt.clone() });
             }
             Err(diagnostics) => diagnostics.into_iter().for_each(|diagnostic| self.report(diagnostic)),
         }

@@ -30,7 +30,7 @@ fn is_constant(expr: &Expr, value: f64) -> bool {
 }
 
 /// What follows from a seed, or zero where the seed is: it must not meet a derivative that is infinite.
-fn unless_zero(seed: &Expr, share: Expr) -> Expr {
+pub(super) fn unless_zero(seed: &Expr, share: Expr) -> Expr {
     if matches!(seed.kind, ExprKind::Float(_)) {
         return share;
     }

@@ -61,7 +61,7 @@ impl Rules<'_> {
             let ty = if let Some(pointee) = variable.ty.pointee() {
                 let shadow = widening.shadow(&Type::pointer(pointee.clone()));
                 Type::pointer(shadow.pointee().cloned().unwrap_or(Type::Void))
-            } else if matches!(kind, Kind::Pullback(_)) {
+            } else if matches!(kind, Kind::Pullback(_) | Kind::Slopes(_)) {
                 // What a caller's thread sums up for itself.
                 Type::pointer(widening.private(&variable.ty))
             } else {
@@ -72,7 +72,7 @@ impl Rules<'_> {
                 Kind::Gradient { .. } | Kind::Split { .. } => {
                     (self.facts.is_kernel() || variable.ty.is_pointer(), self.facts.primal.space == Space::Device)
                 }
-                Kind::Pullback(pattern) => {
+                Kind::Pullback(pattern) | Kind::Slopes(pattern) => {
                     let position = self.facts.primal.params.iter().position(|known| known == param);
                     match position.map_or(Adders::Constant, |position| pattern.adders[position]) {
                         Adders::Constant | Adders::Private => (false, false),
@@ -85,7 +85,7 @@ impl Rules<'_> {
             self.threads.of_caller.extend((variable.ty.is_pointer() && !is_shared).then_some(*param));
             let is_contended = match kind {
                 Kind::Split { contended, .. } => contended.contains(param),
-                Kind::Gradient { .. } | Kind::Pullback(_) => false,
+                Kind::Gradient { .. } | Kind::Pullback(_) | Kind::Slopes(_) => false,
             };
             adjoints.push(AdjointParam { adjoint, primal: *param, is_shared, is_anywhere, is_contended });
             let adjoint_place = Place::local(adjoint, ty.clone());
@@ -120,7 +120,7 @@ impl Rules<'_> {
                 self.vars.function.params.insert(self.facts.primal.params.len(), local);
                 Some(Place::local(local, result))
             }
-            Kind::Gradient { .. } | Kind::Split { .. } => None,
+            Kind::Gradient { .. } | Kind::Split { .. } | Kind::Slopes(_) => None,
         }
     }
 

@@ -116,8 +116,10 @@ impl Variables<'_> {
                     found.extend(analysis::written(self.facts.objects, &self.facts.primal.body));
                 }
             }
-            if let StmtKind::Call { function, .. } = stmt.kind
-                && (self.facts.module.functions.get(function).is_none() || self.facts.module.rule(function).is_some())
+            // What is called for its value and is not of the program gives slopes too, and writes nothing else.
+            if let StmtKind::Call { function, into, .. } = &stmt.kind
+                && ((self.facts.module.functions.get(*function).is_none() && into.is_none())
+                    || self.facts.module.rule(*function).is_some())
             {
                 found.extend(analysis::written(self.facts.objects, &self.facts.primal.body));
             }
