@@ -1,14 +1,13 @@
-// What derivatives of device functions call to add to adjoints.
-//
-// Such a function does not know its caller: an adjoint may lie in memory that threads share, where only an atomic addition
-// is right, or be a variable of the thread's own, for which a GPU has no atomics. Where nvcc sees the caller, one of the
-// ways is left.
+// What derivatives call to add to adjoints.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace cotangent {
 
+// An addition of a device function that does not know its caller: an adjoint may lie in memory that threads share, where
+// only an atomic addition is right, or be a variable of the thread's own, for which a GPU has no atomics. Where nvcc sees
+// the caller, one of the ways is left.
 template <class T>
 __device__ __forceinline__ void add_anywhere(T* address, T value) {
 #ifdef COTANGENT_CPU
@@ -29,5 +28,71 @@ __device__ __forceinline__ void add_anywhere(T* address, T value) {
   }
 #endif
 }
+
+#ifdef COTANGENT_CPU
+
+// With checks it is looked at whether all threads of the block come, with one address.
+COTANGENT_UNCHECKED inline void come_together(const void* address, CotangentSite site) {
+  if (!api->checking) {
+    return;
+  }
+  static thread_local const void* one;
+  one = address;
+  barrier(COTANGENT_BARRIER_PLAIN, 0, site);
+  if (one != address) {
+    api->assert_failed("all threads of a block add to one place", site.file, site.line, "cotangent::add_together");
+  }
+  barrier(COTANGENT_BARRIER_PLAIN, 0, site);
+}
+
+// The addition of all threads of a block to one place: here they run one after the other, and each adds.
+template <class T>
+COTANGENT_INLINE void add_together(T* address, T value, CotangentSite site = here()) {
+  come_together(address, site);
+  if (value != 0) {
+    atomicAdd(address, value);
+  }
+}
+
+#else
+
+// The sum of a value over the first lanes of a warp, in the first of them. All of these lanes call it.
+template <class T>
+__device__ __forceinline__ T sum_of_warp(T value, unsigned int lane, unsigned int lanes) {
+  const unsigned int mask = 0xffffffffu >> (32 - lanes);
+  for (unsigned int offset = 16; offset > 0; offset /= 2) {
+    const T other = __shfl_down_sync(mask, value, offset);
+    if (lane + offset < lanes) {
+      value += other;
+    }
+  }
+  return value;
+}
+
+// Adds the sum of what all threads of a block give to one place: one atomic a block. All of them call it with the same
+// address. Where the sum is zero nothing is added, and the place need not exist.
+template <class T>
+__device__ __forceinline__ void add_together(T* address, T value) {
+  __shared__ T sums[32];
+  const unsigned int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const unsigned int threads = blockDim.x * blockDim.y * blockDim.z;
+  const unsigned int lane = thread % 32;
+  const unsigned int left = threads - (thread - lane);
+  value = sum_of_warp(value, lane, left < 32 ? left : 32);
+  if (lane == 0) {
+    sums[thread / 32] = value;
+  }
+  __syncthreads();
+  if (thread < 32) {
+    value = sum_of_warp(lane < (threads + 31) / 32 ? sums[lane] : T(0), lane, threads < 32 ? threads : 32);
+    if (thread == 0 && value != T(0)) {
+      atomicAdd(address, value);
+    }
+  }
+  // The next call writes the sums again.
+  __syncthreads();
+}
+
+#endif
 
 }  // namespace cotangent

@@ -1,4 +1,4 @@
-// What derivatives of device functions call to add to adjoints, for parsing.
+// What derivatives call to add to adjoints, for parsing.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,5 +7,8 @@ namespace cotangent {
 
 template <class T>
 __device__ void add_anywhere(T* address, T value);
+
+template <class T>
+__device__ void add_together(T* address, T value);
 
 }  // namespace cotangent

@@ -7,6 +7,8 @@ use crate::directives;
 pub(crate) enum Expectation {
     /// `atomics: N`, or `no atomic`.
     Atomics(usize),
+    /// `sums of blocks: N`: the additions that a whole block makes.
+    SumsOfBlocks(usize),
     /// `no record`: no argument for one; local arrays are none.
     NoRecord,
     /// `slopes: N`: so many are computed with the values of calls.
@@ -25,8 +27,12 @@ fn parse_expectation(text: &str) -> Result<Expectation, String> {
         None if text == "no record" => Ok(Expectation::NoRecord),
         Some(("atomics", count)) => count.parse().map(Expectation::Atomics).map_err(|_| format!("atomics: {count}")),
         Some(("slopes", count)) => count.parse().map(Expectation::Slopes).map_err(|_| format!("slopes: {count}")),
+        Some(("sums of blocks", count)) => {
+            count.parse().map(Expectation::SumsOfBlocks).map_err(|_| format!("sums of blocks: {count}"))
+        }
         None | Some(_) => {
-            Err(format!("`expect: {text}` is none of `no atomic`, `atomics: N`, `no record`, `slopes: N`"))
+            let known = "`no atomic`, `atomics: N`, `sums of blocks: N`, `no record`, `slopes: N`";
+            Err(format!("`expect: {text}` is none of {known}"))
         }
     }
 }

@@ -342,12 +342,19 @@ fn rendered(found: &[Diagnostic], pass: &Ast) -> Failure {
 }
 
 fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
-    let [atomics, slopes] = ["atomicAdd(", "&_slope"].map(|mark| printed.matches(mark).count());
+    let [atomics, slopes, sums] =
+        ["atomicAdd(", "&_slope", "add_together("].map(|mark| printed.matches(mark).count());
     match expected {
         Expectation::Atomics(count) if count != atomics => Err(format!("{atomics} atomics instead of {count}").into()),
+        Expectation::SumsOfBlocks(count) if count != sums => {
+            Err(format!("{sums} sums of blocks instead of {count}").into())
+        }
         Expectation::NoRecord if printed.contains("* _record") => Err("it records".into()),
         Expectation::Slopes(count) if count != slopes => Err(format!("{slopes} slopes instead of {count}").into()),
-        Expectation::Atomics(_) | Expectation::NoRecord | Expectation::Slopes(_) => Ok(()),
+        Expectation::Atomics(_)
+        | Expectation::SumsOfBlocks(_)
+        | Expectation::NoRecord
+        | Expectation::Slopes(_) => Ok(()),
     }
 }
 

@@ -76,3 +76,6 @@ __global__ void activity(float* y, const float* x) {
   float t = x[threadIdx.x] * 2.0f;
   y[threadIdx.x] = t * t;
 }
+__global__ void together(float* y, const float* x) {
+  y[threadIdx.x] = x[threadIdx.x / 2] * x[threadIdx.x / 2];
+}

@@ -77,6 +77,7 @@ __global__ void simplify(float* y, const float* x) {
   y[threadIdx.x] = v * w + v;
 }
 __global__ void accumulate(float* y, const float* x) { y[threadIdx.x] = x[0] * x[threadIdx.x]; }
+__global__ void together(float* y, const float* x) { y[threadIdx.x] = x[0] * x[threadIdx.x]; }
 __global__ void privatize(float* y, const float* x, int n) {
   float s = 0.0f;
   for (int k = 0; k < n; k++) s += x[0] * x[k];

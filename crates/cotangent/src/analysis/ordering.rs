@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, Part};
 use crate::ir::{
-    BarrierKind, Builtin, ExprKind, Function, FunctionId, Module, PlaceKind, Stmt, StmtKind, Type, Unread,
+    BarrierKind, Builtin, ExprKind, Function, FunctionId, Module, PlaceKind, Scope, Stmt, StmtKind, Type, Unread,
 };
 
 /// How the threads of a launch may wait for each other.
@@ -186,9 +186,10 @@ fn stmt_ordering(stmt: &Stmt) -> Ordering {
             | BarrierKind::Warp => Ordering::Barriers,
             BarrierKind::Fence | BarrierKind::FenceBlock | BarrierKind::FenceSystem => Ordering::Hidden,
         },
-        StmtKind::Atomic { into: Some(_), .. } | StmtKind::Opaque { code: Unread::Body { meets: true, .. }, .. } => {
-            Ordering::Hidden
-        }
+        // The sum of a block has barriers of its own.
+        StmtKind::Atomic { into: Some(_), .. }
+        | StmtKind::Atomic { scope: Scope::Together, .. }
+        | StmtKind::Opaque { code: Unread::Body { meets: true, .. }, .. } => Ordering::Hidden,
         StmtKind::Declare { .. }
         | StmtKind::Assign { .. }
         | StmtKind::Accumulate { .. }

@@ -14,7 +14,7 @@ use crate::ir::{
     AtomicOp, BarrierKind, CollectiveOp, Expr, ExprKind, FunctionId, Launch, OpaqueArg, Place, PlaceKind,
     Scope as AtomicScope, StmtKind, Type, Unread,
 };
-use crate::rules::{ADD_ANYWHERE, CHECK_BLOCK, Returns, runtime_returns};
+use crate::rules::{ADD_ANYWHERE, ADD_TOGETHER, CHECK_BLOCK, Returns, runtime_returns};
 
 /// A call that a statement makes, and where its result goes.
 pub(super) struct Effect<'a> {
@@ -119,6 +119,7 @@ fn atomic(
         AtomicScope::Block => format!("{name}_block"),
         AtomicScope::System => format!("{name}_system"),
         AtomicScope::Anywhere => format!("cotangent::{ADD_ANYWHERE}"),
+        AtomicScope::Together => format!("cotangent::{ADD_TOGETHER}"),
     };
     let mut arguments = vec![atomic_address(scope, target).text];
     arguments.extend(compare.map(|compare| exact(scope, compare).text));

@@ -70,7 +70,7 @@ pub(super) fn headers(module: &Module) -> BTreeSet<&str> {
             if let StmtKind::Opaque { code: Unread::Call(callee), .. } = &stmt.kind {
                 found.extend(CALLEE_HEADERS.iter().filter(|(name, _)| **callee == **name).map(|(_, header)| header));
             }
-            if matches!(&stmt.kind, StmtKind::Atomic { scope: Scope::Anywhere, .. }) {
+            if matches!(&stmt.kind, StmtKind::Atomic { scope: Scope::Anywhere | Scope::Together, .. }) {
                 found.insert("<cotangent/add.hpp>");
             }
             if matches!(&stmt.kind, StmtKind::Launch(launch) if launch.is_checked) {

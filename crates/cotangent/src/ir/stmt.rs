@@ -121,7 +121,7 @@ pub enum StmtKind {
     ///
     /// # Valid when
     /// In device code; the place is a scalar of 32 or 64 bits, `value` has its type, and so has `compare`, which only
-    /// `CompareAndSwap` has. With the scope `Anywhere` it is an `Add` without a result.
+    /// `CompareAndSwap` has. With the scope `Anywhere` or `Together` it is an `Add` without a result.
     /// # Adjoint
     /// `Add` and `Subtract` without a result: the value's adjoint is read from the place's.
     Atomic { op: AtomicOp, scope: Scope, place: Place, value: Expr, compare: Option<Expr>, into: Option<Place> },
@@ -305,6 +305,9 @@ pub enum Scope {
     /// As `Device` in memory that threads share; in the thread's own, which a GPU has no atomics for, a plain addition:
     /// `cotangent::add_anywhere`.
     Anywhere,
+    /// As `Device`, made by all threads of a block at once and to one place: they sum first, and one of them adds, if the
+    /// sum is not zero. `cotangent::add_together`.
+    Together,
 }
 
 /// Exchanges within a warp.

@@ -78,10 +78,16 @@ const COLLECTIVES: &[(&str, CollectiveOp)] = &[
 /// The addition of `cotangent/add.hpp`, which is right in any memory.
 pub const ADD_ANYWHERE: &str = "add_anywhere";
 
+/// That of a whole block to one place.
+pub const ADD_TOGETHER: &str = "add_together";
+
+/// The functions of `cotangent/add.hpp`.
+const ADDERS: &[(&str, Scope)] = &[(ADD_ANYWHERE, Scope::Anywhere), (ADD_TOGETHER, Scope::Together)];
+
 /// The statement that a device function is, if it is one.
 pub fn intrinsic(name: &str) -> Option<Intrinsic> {
-    if name == ADD_ANYWHERE {
-        return Some(Intrinsic::Atomic(AtomicOp::Add, Scope::Anywhere));
+    if let Some((_, scope)) = ADDERS.iter().find(|(known, _)| *known == name) {
+        return Some(Intrinsic::Atomic(AtomicOp::Add, *scope));
     }
     if let Some((_, kind)) = BARRIERS.iter().find(|(known, _)| *known == name) {
         return Some(Intrinsic::Barrier(*kind));
@@ -104,7 +110,7 @@ pub fn intrinsic_spelling(intrinsic: Intrinsic) -> String {
     match intrinsic {
         Intrinsic::Barrier(kind) => name(BARRIERS, &kind).to_owned(),
         Intrinsic::Collective(op) => name(COLLECTIVES, &op).to_owned(),
-        Intrinsic::Atomic(_, Scope::Anywhere) => ADD_ANYWHERE.to_owned(),
+        Intrinsic::Atomic(_, scope @ (Scope::Anywhere | Scope::Together)) => name(ADDERS, &scope).to_owned(),
         Intrinsic::Atomic(op, scope @ (Scope::Device | Scope::Block | Scope::System)) => {
             format!("{}{}", name(ATOMICS, &op), name(SCOPES, &scope))
         }
@@ -121,7 +127,8 @@ mod tests {
         let collectives = COLLECTIVES.iter().map(|(name, _)| (*name).to_owned());
         let atomics =
             ATOMICS.iter().flat_map(|(name, _)| SCOPES.iter().map(move |(suffix, _)| format!("{name}{suffix}")));
-        for name in barriers.chain(collectives).chain(atomics).chain([ADD_ANYWHERE.to_owned()]) {
+        for name in barriers.chain(collectives).chain(atomics).chain(ADDERS.iter().map(|(name, _)| (*name).to_owned()))
+        {
             assert_eq!(intrinsic(&name).map(intrinsic_spelling), Some(name));
         }
         assert_eq!(intrinsic("atomicAddX"), None);

@@ -11,7 +11,7 @@ mod unsupported;
 mod warp;
 
 pub use half::{HalfCall, half_call};
-pub use intrinsics::{ADD_ANYWHERE, Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
+pub use intrinsics::{ADD_ANYWHERE, ADD_TOGETHER, Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
 pub use math::{
     Formula, Parameter, Partial, Rule, chooses, derivative, has_pole, helper, is_math, is_steep, math_functions,
     single_and_double,

@@ -11,6 +11,7 @@ use super::references::references_to_pointers;
 use super::share::share;
 use super::simplify::simplify;
 use super::sink::sink;
+use super::together::together;
 use super::{AdjointParam, Analyses, Fact, Trust};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ExprKind, Function, FunctionId, LocalId, Module, StmtKind, order};
@@ -44,7 +45,7 @@ struct Stage {
 }
 
 /// All passes, in order.
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 8] = [
     Stage {
         name: "references_to_pointers",
         reason: "C++ has no reference that is bound later than it is declared",
@@ -94,6 +95,16 @@ const STAGES: [Stage; 7] = [
             }
         },
         promises: &[Promise { words: "every addition is decided: plain or atomic", broken: undecided_addition }],
+    },
+    Stage {
+        name: "together",
+        reason: "a block whose threads add to one place needs one atomic, not one a thread",
+        pass: |module, id, known| {
+            if known.proves() {
+                together(module, id, known.adjoints, known.trust);
+            }
+        },
+        promises: &[],
     },
     Stage {
         name: "privatize",

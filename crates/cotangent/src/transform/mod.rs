@@ -34,6 +34,7 @@ mod sink;
 mod taken_name;
 #[cfg(test)]
 mod texts;
+mod together;
 mod trust;
 mod typed_pointers;
 mod variables;

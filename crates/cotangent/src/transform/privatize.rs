@@ -186,22 +186,25 @@ impl Ctx<'_> {
         if let Some(sum) = sums.iter().find(|sum| sum.place == place) {
             return sum.local;
         }
-        let mut name: Name = "_sum".into();
-        let mut number = 1;
-        while !self.names.insert(name.clone()) {
-            number += 1;
-            name = format!("_sum{number}").into();
-        }
-        let local =
-            Local { name, ty: place.ty.at_least_single(), storage: Storage::Private, align: None, span: Span::NONE };
-        let local = self.locals.push(local);
+        let local = fresh_sum(&mut self.names, &mut self.locals, &place.ty.at_least_single());
         sums.push(Sum { place, local, scope, note });
         local
     }
 }
 
+/// A new variable that sums.
+pub(super) fn fresh_sum(names: &mut HashSet<Name>, locals: &mut IdVec<LocalId, Local>, ty: &Type) -> LocalId {
+    let mut name: Name = "_sum".into();
+    let mut number = 1;
+    while !names.insert(name.clone()) {
+        number += 1;
+        name = format!("_sum{number}").into();
+    }
+    locals.push(Local { name, ty: ty.clone(), storage: Storage::Private, align: None, span: Span::NONE })
+}
+
 /// A place as it is compared: where it was written does not matter.
-fn without_spans(place: &Place) -> Place {
+pub(super) fn without_spans(place: &Place) -> Place {
     let mut place = place.clone();
     let _ = walk::visit_place_mut(&mut place, &mut |node| {
         match node {

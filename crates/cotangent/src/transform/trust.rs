@@ -29,10 +29,12 @@ pub enum Fact {
     Size,
     /// That no other thread adds to an adjoint.
     Alone,
+    /// That all threads of a block add to one place.
+    Together,
 }
 
 /// The facts by the words for them.
-pub const FACTS: [(&str, Fact); 11] = [
+pub const FACTS: [(&str, Fact); 12] = [
     ("activity", Fact::Activity),
     ("standing", Fact::Standing),
     ("memory", Fact::Memory),
@@ -44,6 +46,7 @@ pub const FACTS: [(&str, Fact); 11] = [
     ("only-value", Fact::OnlyValue),
     ("size", Fact::Size),
     ("alone", Fact::Alone),
+    ("together", Fact::Together),
 ];
 
 /// What is believed.

@@ -344,8 +344,8 @@ impl<'a, 'n> Body<'a, 'n> {
         let op = self.choices.pick(&ATOMICS);
         let ty = self.choices.pick(&[Type::INT, Type::UINT, Type::SIZE, Type::FLOAT, Type::DOUBLE]);
         let has_compare = op == AtomicOp::CompareAndSwap;
-        let scope = self.choices.pick(&[Scope::Device, Scope::Block, Scope::System, Scope::Anywhere]);
-        if scope == Scope::Anywhere {
+        let scope = self.choices.pick(&[Scope::Device, Scope::Block, Scope::System, Scope::Anywhere, Scope::Together]);
+        if [Scope::Anywhere, Scope::Together].contains(&scope) {
             let (place, value) = (self.target(&ty, EXPR_DEPTH), self.value(&ty, EXPR_DEPTH));
             return StmtKind::Atomic { op: AtomicOp::Add, scope, place, value, compare: None, into: None };
         }

@@ -132,7 +132,7 @@ pub(super) const STORAGES: Words<Storage> = &[(Storage::Shared, "shared"), (Stor
 
 /// What stands before the operation of an atomic that is not of device scope.
 pub(super) const SCOPES: Words<Scope> =
-    &[(Scope::Block, "block"), (Scope::System, "system"), (Scope::Anywhere, "anywhere")];
+    &[(Scope::Block, "block"), (Scope::System, "system"), (Scope::Anywhere, "anywhere"), (Scope::Together, "together")];
 
 /// Kinds of barriers.
 pub(super) const BARRIERS: Words<BarrierKind> = &[

@@ -46,9 +46,12 @@ impl Checker<'_> {
         };
         self.require(is_able, "an atomic on what is no scalar of 32 or 64 bits");
         self.value_of_type("the value", value, &place.ty);
-        let is_anywhere = scope == Scope::Anywhere;
+        let is_function = [Scope::Anywhere, Scope::Together].contains(&scope);
         let is_plain_sum = op == AtomicOp::Add && into.is_none();
-        self.require(!is_anywhere || is_plain_sum, "an atomic anywhere that is no addition without a result");
+        self.require(
+            !is_function || is_plain_sum,
+            "an atomic anywhere or together that is no addition without a result",
+        );
         let is_compare = op == AtomicOp::CompareAndSwap;
         self.require(compare.is_some() == is_compare, "a value to compare with belongs to compare-and-swap alone");
         compare.iter().for_each(|compare| self.value_of_type("the value to compare with", compare, &place.ty));
