@@ -76,6 +76,9 @@ __global__ void simplify(float* y, const float* x) {
   float w = v;
   y[threadIdx.x] = v * w + v;
 }
+__global__ void merge(float* y, const float* x) {
+  y[threadIdx.x] = x[threadIdx.x] * x[31 - threadIdx.x] + sinf(x[threadIdx.x]);
+}
 __global__ void accumulate(float* y, const float* x) { y[threadIdx.x] = x[0] * x[threadIdx.x]; }
 __global__ void together(float* y, const float* x) { y[threadIdx.x] = x[0] * x[threadIdx.x]; }
 __global__ void privatize(float* y, const float* x, int n) {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::accumulate::{accumulate, accumulate_atomically, accumulate_plainly};
 use super::call_once::call_once;
 use super::fuse::fuse;
+use super::merge::merge;
 use super::privatize::privatize;
 use super::promises::{Done, Promise, check, find};
 use super::references::references_to_pointers;
@@ -45,7 +46,7 @@ struct Stage {
 }
 
 /// All passes, in order.
-const STAGES: [Stage; 8] = [
+const STAGES: [Stage; 9] = [
     Stage {
         name: "references_to_pointers",
         reason: "C++ has no reference that is bound later than it is declared",
@@ -78,6 +79,16 @@ const STAGES: [Stage; 8] = [
         pass: |module, id, known| {
             if known.analyses == Analyses::On {
                 call_once(module, id);
+            }
+        },
+        promises: &[],
+    },
+    Stage {
+        name: "merge",
+        reason: "an element that is read several times needs one addition to memory, not one a time",
+        pass: |module, id, known| {
+            if known.proves() {
+                merge(module, id);
             }
         },
         promises: &[],

@@ -14,6 +14,7 @@ mod fuse;
 mod known_values;
 mod launch;
 mod locals;
+mod merge;
 mod normalize;
 mod nulls;
 mod overlap;
