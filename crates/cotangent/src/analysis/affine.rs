@@ -216,6 +216,20 @@ impl<'f> Values<'f> {
         }
     }
 
+    /// The low bits of a value that is made of values of so many bits.
+    pub(super) fn low_bits(&self, value: &Polynomial, bits: u32) -> Option<Polynomial> {
+        let mut result = Polynomial::constant(0, bits);
+        for (product, factor) in value.terms() {
+            let mut low = Polynomial::constant(1, bits);
+            for &atom in product {
+                let Atom::Widened { value, .. } = self.atom_of(atom) else { return None };
+                low = if value.bits == bits { low.times(&value)? } else { return None };
+            }
+            result = result.plus(factor, &low)?;
+        }
+        Some(result)
+    }
+
     fn loaded(&self, place: &Place, bits: u32) -> Option<Polynomial> {
         if let PlaceKind::Local(local) = place.kind {
             if let Some(Some(value)) = self.known.borrow().get(&(local, false)) {

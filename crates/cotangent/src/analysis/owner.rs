@@ -90,17 +90,17 @@ pub fn is_owned(values: &Values<'_>, sites: &[&Site<'_>], facts: &[Fact], thread
     })
 }
 
-/// *One shift.* If all additions have the same index, and it is `e` and something that does not vary, added before they
-/// become an index, then it determines `e`, however the sum wraps.
+/// *One shift.* If `e` was computed with fewer bits than an index has, and all additions have indices that are, in these
+/// bits, `e` and one value that does not vary, then each determines `e`, however the sums wrap: in
+/// `row = x + blockIdx.x * columns; row[i]` and `y[blockIdx.x * columns + i]` the second wraps, the first may not.
 fn are_one_shift(values: &Values<'_>, sites: &[&Site<'_>], indices: &[Polynomial], threads: Threads) -> bool {
-    let (Some(index), Some(site)) = (indices.first(), sites.first()) else { return false };
-    let Some(location) = &site.location else { return false };
-    let is_same = |other: &&Site<'_>| other.location.as_ref().is_some_and(|it| it.index == location.index);
-    let (Some(shifted), Some(owned)) = (narrow(values, &location.index), narrow(values, index)) else { return false };
-    let shift = shifted.plus(-1, &owned);
-    indices.iter().all(|other| other == index)
-        && sites.iter().all(is_same)
-        && shift.is_some_and(|shift| !values.varies(&shift, threads))
+    let shift = |(site, index): (&&Site<'_>, &Polynomial)| {
+        let owned = narrow(values, index)?;
+        values.low_bits(&site.location.as_ref()?.index, owned.bits)?.plus(-1, &owned)
+    };
+    let mut shifts = sites.iter().zip(indices).map(shift);
+    let Some(Some(first)) = shifts.next() else { return false };
+    !values.varies(&first, threads) && shifts.all(|shift| shift.as_ref() == Some(&first))
 }
 
 /// What an index was before it became one.

@@ -146,7 +146,7 @@ impl Ctx<'_> {
             if let Some(place) = added_to(stmt)
                 && let place = without_spans(place)
                 && !places.contains(&place)
-                && self.roots.place(&place).is_subset(&self.adjoints)
+                && self.roots.place(&place).iter().all(|root| self.is_meant(root))
                 && self.is_same(&place, inside)
             {
                 places.push(place);
@@ -163,6 +163,11 @@ impl Ctx<'_> {
                 ControlFlow::<()>::Continue(())
             });
         }
+    }
+
+    /// Whether memory is that of adjoints, or of the block: the primal's own atomics in global memory stay as they are.
+    fn is_meant(&self, root: &Root) -> bool {
+        matches!(root, Root::Shared(_)) || self.adjoints.contains(root)
     }
 
     /// Whether a branch is taken by the thread with one number, so that a sum over the block is more work.
