@@ -12,7 +12,7 @@ use crate::analysis::ordering::may_meet;
 use crate::analysis::root::{Root, Roots};
 use crate::ir::same::same_place;
 use crate::ir::walk::{self, Node, Part, PartMut};
-use crate::ir::{AtomicOp, BinaryOp, Block, Expr, ExprKind, FunctionId, Module, Place, PlaceKind, Stmt, StmtKind};
+use crate::ir::{AtomicOp, BinaryOp, Block, Expr, ExprKind, FunctionId, Module, Place, Stmt, StmtKind};
 
 /// How many statements an addition may pass: what is farther away is rarely the same place, and looking for it would
 /// cost the square of the function's length.
@@ -80,7 +80,9 @@ impl Ctx<'_> {
     fn next(&self, block: &Block, touched: &[Touched], position: usize) -> Option<usize> {
         let StmtKind::Accumulate { place, .. } = &block[position].kind else { return None };
         let to = self.roots.place(place);
-        if matches!(place.kind, PlaceKind::Local(_)) || to.contains(&Root::Unknown) {
+        // A variable of the thread is a register anyway.
+        let is_own = |root: &Root| matches!(root, Root::Private(_) | Root::Unknown);
+        if to.iter().any(is_own) {
             return None;
         }
         let reads = &touched[position].looked_at;

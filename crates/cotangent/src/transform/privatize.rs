@@ -186,19 +186,19 @@ impl Ctx<'_> {
         if let Some(sum) = sums.iter().find(|sum| sum.place == place) {
             return sum.local;
         }
-        let local = fresh_sum(&mut self.names, &mut self.locals, &place.ty.at_least_single());
+        let local = fresh("_sum", &place.ty.at_least_single(), &mut self.names, &mut self.locals);
         sums.push(Sum { place, local, scope, note });
         local
     }
 }
 
-/// A new variable that sums.
-pub(super) fn fresh_sum(names: &mut HashSet<Name>, locals: &mut IdVec<LocalId, Local>, ty: &Type) -> LocalId {
-    let mut name: Name = "_sum".into();
+/// A new variable of the thread.
+pub(super) fn fresh(word: &str, ty: &Type, names: &mut HashSet<Name>, locals: &mut IdVec<LocalId, Local>) -> LocalId {
+    let mut name: Name = word.into();
     let mut number = 1;
     while !names.insert(name.clone()) {
         number += 1;
-        name = format!("_sum{number}").into();
+        name = format!("{word}{number}").into();
     }
     locals.push(Local { name, ty: ty.clone(), storage: Storage::Private, align: None, span: Span::NONE })
 }

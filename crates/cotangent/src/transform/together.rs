@@ -5,26 +5,32 @@
 //! block, or in branches and loops there that are the same for all threads. All mean one place: its index is made of
 //! what has one value in a block. And nobody looks at the memory in between, since the addition is made later.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::locals::in_type;
-use super::privatize::{fresh_sum, without_spans};
+use super::locals::{in_type, rename};
+use super::privatize::{fresh, without_spans};
 use super::{AdjointParam, Fact, Trust};
 use crate::analysis::Uniform;
-use crate::analysis::locals::{Locals, locals};
+use crate::analysis::locals::{LocalUses, Locals, locals};
 use crate::analysis::ordering::{asks_for_thread, has_barrier, is_without_jumps};
 use crate::analysis::root::{Root, Roots};
 use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
 use crate::index::IdVec;
 use crate::ir::walk::{self, Node, NodeMut, Part, PartMut};
 use crate::ir::{
-    AtomicOp, BinaryOp, Block, Expr, ExprKind, FloatKind, Function, FunctionId, Local, LocalId, Module, Name, Place,
-    PlaceKind, Real, Scope, Space, Stmt, StmtKind, Storage, Type, UnaryOp,
+    AtomicOp, BinaryOp, Block, Expr, ExprKind, FloatKind, For, Function, FunctionId, Local, LocalId, Module, Name,
+    Place, PlaceKind, Real, Scope, Space, Stmt, StmtKind, Storage, Type, UnaryOp,
 };
 
 /// The shared memory of `cotangent::add_together`, for floats and for doubles.
 const SHARED_BYTES: u64 = 32 * (4 + 8);
+
+/// What stands above such an addition.
+const NOTE: &str = "the threads of a block share it: one atomic for all of them";
+
+/// How many sums a thread may keep for the elements of one array.
+const MAX_SUMS: u64 = 16;
 
 /// Gives the additions of a kernel's threads to one place to the block.
 pub(super) fn together(module: &mut Module, function: FunctionId, adjoints: &[AdjointParam], trust: Trust) {
@@ -74,49 +80,40 @@ struct Ctx<'f> {
     locals: IdVec<LocalId, Local>,
 }
 
+/// What many threads add to: a place, and the counters in it, each with the number of its values from zero on.
+struct Target {
+    place: Place,
+    counters: Vec<(LocalId, u64)>,
+}
+
+/// What stands around an addition, inside a block that all threads run.
+#[derive(Clone, Default)]
+struct Around {
+    /// Counters of loops, and how many values from zero on they have.
+    loops: Vec<(LocalId, u64)>,
+    /// Whether some threads may not run it.
+    is_divided: bool,
+}
+
 impl Ctx<'_> {
     /// A block that all threads of a block of the launch run, equally often.
     fn block(&mut self, block: &mut Block) {
-        for place in self.places(block) {
-            let root = self.roots.place(&place);
+        for target in self.targets(block) {
+            let root = self.roots.place(&target.place);
             if root.is_disjoint(&self.looked_at) {
-                self.sum(block, &place, 0, block.len());
+                self.sum(block, &target, 0, block.len());
                 continue;
             }
             // It may be looked at before and after one statement, and by others behind a barrier.
             for position in (0..block.len()).rev() {
                 let stmt = std::slice::from_ref(&block[position]);
                 if !has_barrier(stmt) && root.is_disjoint(&self.looked_at(stmt)) {
-                    self.sum(block, &place, position, position + 1);
+                    self.sum(block, &target, position, position + 1);
                 }
             }
         }
         for stmt in block {
-            let is_for_all = match &stmt.kind {
-                StmtKind::If { cond, .. } => self.uniform.is_same(cond),
-                StmtKind::For(head) => {
-                    [&head.from, &head.to, &head.by].into_iter().all(|value| self.uniform.is_same(value))
-                        && self.uses[head.counter].is_constant()
-                }
-                StmtKind::Declare { .. }
-                | StmtKind::Assign { .. }
-                | StmtKind::Accumulate { .. }
-                | StmtKind::Call { .. }
-                | StmtKind::While { .. }
-                | StmtKind::Switch { .. }
-                | StmtKind::Break
-                | StmtKind::Continue
-                | StmtKind::Return(_)
-                | StmtKind::Barrier { .. }
-                | StmtKind::Atomic { .. }
-                | StmtKind::Collective { .. }
-                | StmtKind::Launch(_)
-                | StmtKind::Runtime { .. }
-                | StmtKind::Push { .. }
-                | StmtKind::Pop { .. }
-                | StmtKind::Opaque { .. } => false,
-            };
-            if is_for_all {
+            if self.is_for_all(stmt) {
                 let _ = walk::stmt_parts_mut(stmt, &mut |part| {
                     if let PartMut::Block(inner) = part {
                         self.block(inner);
@@ -127,8 +124,36 @@ impl Ctx<'_> {
         }
     }
 
-    /// The places that many threads add to in a block, and that mean the same at its end.
-    fn places(&self, block: &Block) -> Vec<Place> {
+    /// Whether all threads that come to a branch or loop run the same of it.
+    fn is_for_all(&self, stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            StmtKind::If { cond, .. } => self.uniform.is_same(cond),
+            StmtKind::For(head) => {
+                [&head.from, &head.to, &head.by].into_iter().all(|value| self.uniform.is_same(value))
+                    && self.uses.get(head.counter).is_some_and(LocalUses::is_constant)
+            }
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Barrier { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => false,
+        }
+    }
+
+    /// What many threads add to in a block, where it means the same at its end.
+    fn targets(&self, block: &Block) -> Vec<Target> {
         let mut inside = BTreeSet::new();
         walk::each_stmt(block, &mut |inner| inside.extend(walk::declared_local(inner)));
         for stmt in block {
@@ -136,27 +161,33 @@ impl Ctx<'_> {
                 inside.remove(local);
             }
         }
-        let mut places = Vec::new();
-        self.add_places(block, &inside, &mut places);
-        places
+        let mut targets = Vec::new();
+        self.add_targets(block, &inside, &Around::default(), &mut targets);
+        targets
     }
 
-    fn add_places(&self, block: &Block, inside: &BTreeSet<LocalId>, places: &mut Vec<Place>) {
+    fn add_targets(&self, block: &Block, inside: &BTreeSet<LocalId>, around: &Around, targets: &mut Vec<Target>) {
         for stmt in block {
             if let Some(place) = added_to(stmt)
                 && let place = without_spans(place)
-                && !places.contains(&place)
+                && !targets.iter().any(|known| known.place == place)
                 && self.roots.place(&place).iter().all(|root| self.is_meant(root))
-                && self.is_same(&place, inside)
+                && let Some(counters) = self.is_same(&place, inside, around)
             {
-                places.push(place);
+                targets.push(Target { place, counters });
+            }
+            let mut within = around.clone();
+            within.is_divided |= !self.is_for_all(stmt);
+            if let StmtKind::For(head) = &stmt.kind {
+                let count = values_from_zero(head).filter(|_| self.uses[head.counter].is_constant());
+                within.loops.extend(count.map(|count| (head.counter, count)));
             }
             let mut is_then = true;
             let _ = walk::stmt_parts(stmt, &mut |part| {
                 if let Part::Block(inner) = part {
                     let is_for_few = matches!(&stmt.kind, StmtKind::If { cond, .. } if self.is_for_few(cond, is_then));
                     if !is_for_few {
-                        self.add_places(inner, inside, places);
+                        self.add_targets(inner, inside, &within, targets);
                     }
                     is_then = false;
                 }
@@ -204,18 +235,30 @@ impl Ctx<'_> {
         }
     }
 
-    /// Whether a place is the same for all threads of a block, at the end of a block inside which some variables are
-    /// declared.
-    fn is_same(&self, place: &Place, inside: &BTreeSet<LocalId>) -> bool {
+    /// The counters in a place that is, but for them, the same for all threads of a block, also at the end of a block
+    /// inside which some variables are declared. Where all threads run the loops, the sum is better made in these.
+    fn is_same(&self, place: &Place, inside: &BTreeSet<LocalId>, around: &Around) -> Option<Vec<(LocalId, u64)>> {
+        let mut counters: Vec<(LocalId, u64)> = Vec::new();
         let is_fixed = walk::visit_place(place, &mut |node| match node {
             Node::Place(Place { kind: PlaceKind::Local(local), .. }) => {
                 let is_memory = self.original.locals[*local].storage != Storage::Private;
                 let is_fixed = !inside.contains(local) && (is_memory || self.uses[*local].is_constant());
-                if is_fixed { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                let counter = around.loops.iter().find(|(counter, _)| counter == local).filter(|_| around.is_divided);
+                match counter {
+                    Some(counter) if !counters.contains(counter) => counters.push(*counter),
+                    Some(_) => {}
+                    None if is_fixed => {}
+                    None => return ControlFlow::Break(()),
+                }
+                ControlFlow::Continue(())
             }
             Node::Place(_) | Node::Expr(_) | Node::Stmt(_) => ControlFlow::Continue(()),
         });
-        is_fixed.is_continue() && self.trust.answer(Fact::Together, false, self.is_same_part(place))
+        let is_small = counters.iter().try_fold(1, |all: u64, (_, count)| all.checked_mul(*count));
+        let is_same = is_fixed.is_continue()
+            && is_small.is_some_and(|all| all <= MAX_SUMS)
+            && self.trust.answer(Fact::Together, false, self.is_same_part(place));
+        is_same.then_some(counters)
     }
 
     fn is_same_part(&self, place: &Place) -> bool {
@@ -227,9 +270,9 @@ impl Ctx<'_> {
         }
     }
 
-    /// Sums what some statements of a block add to a place.
-    fn sum(&mut self, block: &mut Block, place: &Place, from: usize, to: usize) {
-        let is_meant = |stmt: &Stmt| added_to(stmt).is_some_and(|found| without_spans(found) == *place);
+    /// Sums what some statements of a block add to a place, or to the elements that counters choose.
+    fn sum(&mut self, block: &mut Block, target: &Target, from: usize, to: usize) {
+        let is_meant = |stmt: &Stmt| added_to(stmt).is_some_and(|found| without_spans(found) == target.place);
         let has_one = |stmt: &Stmt| {
             let mut is_found = false;
             walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| is_found |= is_meant(inner));
@@ -237,17 +280,20 @@ impl Ctx<'_> {
         };
         let with: Vec<usize> = (from..to).filter(|&position| has_one(&block[position])).collect();
         let (Some(&first), Some(&last)) = (with.first(), with.last()) else { return };
-        let note = Some("the threads of a block share it: one atomic for all of them".into());
         if first == last
             && let StmtKind::Atomic { scope, .. } = &mut block[first].kind
         {
             *scope = Scope::Together;
-            block[first].note = note;
+            block[first].note = Some(NOTE.into());
             return;
         }
-        let ty = place.ty.clone();
-        let local = fresh_sum(&mut self.names, &mut self.locals, &ty);
-        let total = Place::local(local, ty.clone());
+        let ty = target.place.ty.clone();
+        let counters = target.counters.iter().rev();
+        let all = counters.fold(ty.clone(), |element, (_, count)| Type::Array(Box::new(element), *count));
+        let local = fresh("_sum", &all, &mut self.names, &mut self.locals);
+        let total = target.counters.iter().fold(Place::local(local, all.clone()), |place, (counter, _)| {
+            place.index(Expr::load(Place::local(*counter, self.original.locals[*counter].ty.clone())))
+        });
         let mut last_note = None;
         let _ = walk::visit_block_mut(&mut block[first..=last], &mut |node| {
             if let NodeMut::Stmt(stmt) = node
@@ -266,12 +312,39 @@ impl Ctx<'_> {
             }
             ControlFlow::<()>::Continue(())
         });
-        let value = Expr::load(total);
-        let (op, scope, place) = (AtomicOp::Add, Scope::Together, place.clone());
-        let add = StmtKind::Atomic { op, scope, place, value, compare: None, into: None };
-        block.insert(last + 1, Stmt { note, ..Stmt::new(add) });
-        let zero = Expr::new(ExprKind::Float(Real(0.0)), ty);
-        block.insert(first, Stmt::new(StmtKind::Declare { local, init: Some(zero) }));
+        let add = self.addition(target, total);
+        block.insert(last + 1, add);
+        let zero = match all {
+            Type::Array(..) => ExprKind::Construct(Vec::new()),
+            Type::Void
+            | Type::Bool
+            | Type::Int(_)
+            | Type::Float(_)
+            | Type::Pointer(_)
+            | Type::Record(_)
+            | Type::Opaque(_) => ExprKind::Float(Real(0.0)),
+        };
+        block.insert(first, Stmt::new(StmtKind::Declare { local, init: Some(Expr::new(zero, all)) }));
+    }
+
+    /// The statement by which a block adds its sums.
+    fn addition(&mut self, target: &Target, total: Place) -> Stmt {
+        let (op, scope, place) = (AtomicOp::Add, Scope::Together, target.place.clone());
+        let kind = StmtKind::Atomic { op, scope, place, value: Expr::load(total), compare: None, into: None };
+        let mut block = vec![Stmt { note: Some(NOTE.into()), ..Stmt::new(kind) }];
+        let mut renamed = HashMap::new();
+        for &(counter, count) in target.counters.iter().rev() {
+            let ty = self.original.locals[counter].ty.clone();
+            let new = fresh("_k", &ty, &mut self.names, &mut self.locals);
+            let number = |value: u64| Expr::new(ExprKind::Int(value.into()), ty.clone());
+            let (test, step) = (BinaryOp::Less, BinaryOp::Add);
+            let body = std::mem::take(&mut block);
+            let head = For { counter: new, from: number(0), test, to: number(count), step, by: number(1), body };
+            block.push(Stmt::new(StmtKind::For(Box::new(head))));
+            renamed.insert(counter, new);
+        }
+        rename(&mut block, &renamed);
+        block.remove(0)
     }
 
     /// The memory that statements read, or change other than by adding.
@@ -335,6 +408,19 @@ impl Ctx<'_> {
             ControlFlow::<()>::Continue(())
         });
     }
+}
+
+/// How many values a counter has, if they are those from zero on, up or down.
+fn values_from_zero(head: &For) -> Option<u64> {
+    let [from, to, by] = [&head.from, &head.to, &head.by].map(Expr::as_int);
+    let last = match (head.test, head.step, from?, to?, by?) {
+        (BinaryOp::Less, BinaryOp::Add, 0, end, 1) => end - 1,
+        (BinaryOp::LessEqual, BinaryOp::Add, 0, last, 1)
+        | (BinaryOp::GreaterEqual, BinaryOp::Subtract, last, 0, 1)
+        | (BinaryOp::Greater, BinaryOp::Subtract, last, -1, 1) => last,
+        (_, _, _, _, _) => return None,
+    };
+    u64::try_from(last).ok().map(|last| last + 1)
 }
 
 /// The place that a statement adds to atomically, if a block can sum such numbers.
