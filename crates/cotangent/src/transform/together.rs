@@ -19,8 +19,8 @@ use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
 use crate::index::IdVec;
 use crate::ir::walk::{self, Node, NodeMut, Part, PartMut};
 use crate::ir::{
-    AtomicOp, BinaryOp, Block, Expr, ExprKind, FloatKind, For, Function, FunctionId, Local, LocalId, Module, Name,
-    Place, PlaceKind, Real, Scope, Space, Stmt, StmtKind, Storage, Type, UnaryOp,
+    AtomicOp, BinaryOp, Block, Builtin, Expr, ExprKind, FloatKind, For, Function, FunctionId, Local, LocalId, Module,
+    Name, Place, PlaceKind, Real, Scope, Space, Stmt, StmtKind, Storage, Type, UnaryOp,
 };
 
 /// The shared memory of `cotangent::add_together`, for floats and for doubles.
@@ -39,6 +39,7 @@ pub(super) fn together(module: &mut Module, function: FunctionId, adjoints: &[Ad
         && is_without_jumps(&original)
         // One that does not ask may be meant for blocks of one thread.
         && asks_for_thread(module, function)
+        && asks_beside_the_record(module, &original)
         && static_shared_bytes(module, &original) + SHARED_BYTES <= STATIC_SHARED_LIMIT;
     if !is_able {
         return;
@@ -408,6 +409,28 @@ impl Ctx<'_> {
             ControlFlow::<()>::Continue(())
         });
     }
+}
+
+/// Whether a kernel asks for its thread other than to number it for the record and for shared memory, as derivatives do of
+/// themselves.
+fn asks_beside_the_record(module: &Module, function: &Function) -> bool {
+    let is_number = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Declare { local, .. } if function.local_name(*local).starts_with("_thread"));
+    let mut is_found = false;
+    walk::each_stmt(&function.body, &mut |stmt| {
+        is_found |= matches!(stmt.kind, StmtKind::Call { function, .. } if asks_for_thread(module, function));
+        let _ = walk::stmt_parts(stmt, &mut |part| {
+            let mut look = |node: Node<'_>| {
+                is_found |= matches!(node, Node::Expr(Expr { kind: ExprKind::Builtin(Builtin::ThreadIdx(_)), .. }));
+                ControlFlow::<()>::Continue(())
+            };
+            match part {
+                Part::Expr(expr) if !is_number(stmt) => walk::visit_expr(expr, &mut look),
+                Part::Place(place) => walk::visit_place(place, &mut look),
+                Part::Expr(_) | Part::Block(_) => ControlFlow::Continue(()),
+            }
+        });
+    });
+    is_found
 }
 
 /// How many values a counter has, if they are those from zero on, up or down.
