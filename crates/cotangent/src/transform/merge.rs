@@ -69,7 +69,7 @@ impl Ctx<'_> {
             {
                 // In the type in which adjoints are computed, and then in the type of the place.
                 let ty = place.ty.at_least_single();
-                let sum = Expr::binary(BinaryOp::Add, in_type(value, &ty), in_type(added.clone(), &ty));
+                let sum = sum(in_type(value, &ty), in_type(added.clone(), &ty));
                 *added = in_type(sum, &place.ty);
             }
             touched[next - 1] = self.touched(&block[next - 1]);
@@ -163,6 +163,27 @@ impl Ctx<'_> {
             }
             ControlFlow::<()>::Continue(())
         });
+    }
+}
+
+/// The sum of two sums, without parentheses.
+fn sum(left: Expr, right: Expr) -> Expr {
+    match right.kind {
+        ExprKind::Binary(BinaryOp::Add, first, second) => Expr::binary(BinaryOp::Add, sum(left, *first), *second),
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => Expr::binary(BinaryOp::Add, left, right),
     }
 }
 
