@@ -56,12 +56,14 @@ COTANGENT_INLINE void add_together(T* address, T value, CotangentSite site = her
 
 #else
 
-// The sum of a value over the first lanes of a warp, in the first of them. All of these lanes call it.
+// The sum of a value over the first lanes of a warp, in the first of them. All threads of the warp call it. The mask names
+// lanes too that a smaller warp does not have; what they would give is not used.
 template <class T>
 __device__ __forceinline__ T sum_of_warp(T value, unsigned int lane, unsigned int lanes) {
-  const unsigned int mask = 0xffffffffu >> (32 - lanes);
+  // Not unrolled: the code is three times as short, and a step waits for its shuffle anyway.
+#pragma unroll 1
   for (unsigned int offset = 16; offset > 0; offset /= 2) {
-    const T other = __shfl_down_sync(mask, value, offset);
+    const T other = __shfl_down_sync(0xffffffffu, value, offset);
     if (lane + offset < lanes) {
       value += other;
     }
