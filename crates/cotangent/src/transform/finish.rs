@@ -15,7 +15,7 @@ use super::sink::sink;
 use super::together::together;
 use super::{AdjointParam, Analyses, Fact, Trust};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ExprKind, Function, FunctionId, LocalId, Module, StmtKind, order};
+use crate::ir::{ExprKind, Function, FunctionId, LocalId, Module, Space, StmtKind, order};
 use crate::source::Span;
 
 /// What the passes know beside the module.
@@ -46,7 +46,7 @@ struct Stage {
 }
 
 /// All passes, in order.
-const STAGES: [Stage; 9] = [
+const STAGES: [Stage; 10] = [
     Stage {
         name: "references_to_pointers",
         reason: "C++ has no reference that is bound later than it is declared",
@@ -89,6 +89,16 @@ const STAGES: [Stage; 9] = [
         pass: |module, id, known| {
             if known.proves() {
                 merge(module, id);
+            }
+        },
+        promises: &[],
+    },
+    Stage {
+        name: "sums_of_loops",
+        reason: "a loop of the host that adds to one element needs one addition to memory, not one an iteration",
+        pass: |module, id, known| {
+            if known.analyses == Analyses::On && module.functions[id].space == Space::Host {
+                privatize(module, id);
             }
         },
         promises: &[],

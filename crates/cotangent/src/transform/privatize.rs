@@ -1,4 +1,5 @@
-//! Takes atomic additions to one place out of loops: the loop sums in a variable of the thread, and one addition follows.
+//! Takes additions to one place out of loops: the loop sums in a variable of the thread, and one addition follows. Atomic ones
+//! of kernels, once it is known which are atomic; all of host functions.
 //!
 //! The place must be the same in all iterations, and nothing else in the loop may look at that memory. If the sum is
 //! zero nothing is added, since the loop may not have run, and the place may then not exist.
@@ -17,7 +18,7 @@ use crate::ir::{
 };
 use crate::source::Span;
 
-/// Sums in private variables what loops add atomically to one place.
+/// Sums in private variables what loops add to one place.
 pub fn privatize(module: &mut Module, function: FunctionId) {
     let original = module.functions[function].clone();
     let mut body = original.body.clone();
@@ -44,7 +45,8 @@ struct Ctx<'f> {
 struct Sum {
     place: Place,
     local: LocalId,
-    scope: Scope,
+    /// None for an addition that is not decided yet.
+    scope: Option<Scope>,
     note: Option<Name>,
 }
 
@@ -68,8 +70,12 @@ impl Ctx<'_> {
                 let sum = Expr::load(Place::local(local, place.ty.at_least_single()));
                 let cond = Expr::binary(BinaryOp::NotEqual, sum.clone(), zero(&place));
                 let value = in_type(sum, &place.ty);
-                let op = AtomicOp::Add;
-                let add = Stmt::new(StmtKind::Atomic { op, scope, place, value, compare: None, into: None });
+                let add = Stmt::new(match scope {
+                    Some(scope) => {
+                        StmtKind::Atomic { op: AtomicOp::Add, scope, place, value, compare: None, into: None }
+                    }
+                    None => StmtKind::Accumulate { place, value },
+                });
                 let then_block = vec![Stmt { note, ..add }];
                 block.push(Stmt::new(StmtKind::If { cond, then_block, else_block: Vec::new() }));
             }
@@ -88,14 +94,13 @@ impl Ctx<'_> {
         let mut last_note = None;
         let _ = walk::visit_block_mut(std::slice::from_mut(stmt), &mut |node| {
             if let NodeMut::Stmt(inner) = node
-                && let StmtKind::Atomic { op: AtomicOp::Add, scope, place, value, into: None, .. } = &inner.kind
-                && [Scope::Device, Scope::Anywhere].contains(scope)
+                && let Some((place, value, scope)) = addition(&inner.kind)
             {
                 let roots = self.roots.place(place);
                 let is_apart = !roots.contains(&Root::Unknown) && roots.is_disjoint(&looked_at);
                 last_note = inner.note.take().or(last_note.take());
                 if matches!(place.ty, Type::Float(_)) && is_apart && self.is_fixed(place, &inside) {
-                    let local = self.sum(place, *scope, &mut sums, last_note.clone());
+                    let local = self.sum(place, scope, &mut sums, last_note.clone());
                     let total = Place::local(local, place.ty.at_least_single());
                     let value = in_type(value.clone(), &total.ty);
                     let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), value);
@@ -119,10 +124,10 @@ impl Ctx<'_> {
                         return ControlFlow::Break(());
                     }
                     // Sums may be made in any order; all else that is done to a place looks at it.
-                    StmtKind::Atomic { op: AtomicOp::Add | AtomicOp::Subtract, into: None, .. } => {}
+                    StmtKind::Atomic { op: AtomicOp::Add | AtomicOp::Subtract, into: None, .. }
+                    | StmtKind::Accumulate { .. } => {}
                     StmtKind::Declare { .. }
                     | StmtKind::Assign { .. }
-                    | StmtKind::Accumulate { .. }
                     | StmtKind::If { .. }
                     | StmtKind::For(_)
                     | StmtKind::While { .. }
@@ -181,7 +186,7 @@ impl Ctx<'_> {
     }
 
     /// The variable that sums what is added to a place.
-    fn sum(&mut self, place: &Place, scope: Scope, sums: &mut Vec<Sum>, note: Option<Name>) -> LocalId {
+    fn sum(&mut self, place: &Place, scope: Option<Scope>, sums: &mut Vec<Sum>, note: Option<Name>) -> LocalId {
         let place = without_spans(place);
         if let Some(sum) = sums.iter().find(|sum| sum.place == place) {
             return sum.local;
@@ -201,6 +206,17 @@ pub(super) fn fresh(word: &str, ty: &Type, names: &mut HashSet<Name>, locals: &m
         name = format!("{word}{number}").into();
     }
     locals.push(Local { name, ty: ty.clone(), storage: Storage::Private, align: None, span: Span::NONE })
+}
+
+/// An addition to memory: the place, what is added, and who else may add.
+fn addition(kind: &StmtKind) -> Option<(&Place, &Expr, Option<Scope>)> {
+    if let StmtKind::Atomic { op: AtomicOp::Add, scope, place, value, into: None, .. } = kind {
+        [Scope::Device, Scope::Anywhere].contains(scope).then_some((place, value, Some(*scope)))
+    } else if let StmtKind::Accumulate { place, value } = kind {
+        own_variable(place).is_none().then_some((place, value, None))
+    } else {
+        None
+    }
 }
 
 /// A place as it is compared: where it was written does not matter.
