@@ -42,10 +42,15 @@ fn is_not_zero(seed: &Expr) -> Expr {
     Expr::binary(BinaryOp::NotEqual, seed.clone(), constant(0.0, &seed.ty))
 }
 
-/// Whether a seed is divided by the square of a value, as that of a divisor is. Where the value is zero such a seed is not.
+/// Whether a seed is divided by a value, as that of a divisor is. Where the value is zero such a seed is not.
 fn is_divided_by(seed: &Expr, value: &Expr) -> bool {
-    let ExprKind::Binary(BinaryOp::Divide, _, square) = &seed.as_negated().unwrap_or(seed).kind else { return false };
-    matches!(&square.kind, ExprKind::Binary(BinaryOp::Multiply, left, right) if **left == *value && **right == *value)
+    let ExprKind::Binary(op, _, last) = &seed.as_negated().unwrap_or(seed).kind else { return false };
+    let ExprKind::Binary(inner, left, right) = &last.kind else { return false };
+    match (op, inner) {
+        (BinaryOp::Divide, BinaryOp::Multiply) => **left == *value && **right == *value,
+        (BinaryOp::Multiply, BinaryOp::Divide) => **right == *value,
+        (_, _) => false,
+    }
 }
 
 /// `-value`, without a double minus.
@@ -152,9 +157,7 @@ impl Rules<'_> {
                 self.adjoint(right, multiply(seed, factor(left)), out);
             }
             BinaryOp::Divide => {
-                self.adjoint(left, Expr::binary(BinaryOp::Divide, seed.clone(), factor(right)), out);
-                let square = Expr::binary(BinaryOp::Multiply, factor(right), factor(right));
-                let share = Expr::binary(BinaryOp::Divide, multiply(seed, factor(left)), square);
+                let share = self.adjoint_of_dividend([left, right], seed, out);
                 self.adjoint(right, negate(share), out);
             }
             BinaryOp::Remainder
@@ -174,6 +177,28 @@ impl Rules<'_> {
             | BinaryOp::Offset
             | BinaryOp::Distance => {}
         }
+    }
+
+    /// Gives a dividend its share of a seed; returns what the divisor is to be taken off. It is made of the quotient, which the
+    /// forward sweep has computed, where that saves a division.
+    fn adjoint_of_dividend(&mut self, [left, right]: [&Expr; 2], seed: Expr, out: &mut Block) -> Expr {
+        let factor = |operand: &Expr| in_type(operand.clone(), &operand.ty.at_least_single());
+        let quotient = Expr::binary(BinaryOp::Divide, factor(left), factor(right));
+        if is_constant(left, 1.0) {
+            return multiply(multiply(seed, quotient.clone()), quotient);
+        }
+        if !self.facts.is_active_value(left) {
+            let square = Expr::binary(BinaryOp::Multiply, factor(right), factor(right));
+            return Expr::binary(BinaryOp::Divide, multiply(seed, factor(left)), square);
+        }
+        let share = Expr::binary(BinaryOp::Divide, seed, factor(right));
+        if !self.facts.is_active_value(right) {
+            self.adjoint(left, share.clone(), out);
+            return share;
+        }
+        let share = self.vars.bind(share, out);
+        self.adjoint(left, share.clone(), out);
+        multiply(share, quotient)
     }
 
     fn adjoint_of_math(&mut self, value: &Expr, name: &str, args: &[Expr], seed: Expr, out: &mut Block) {
