@@ -287,7 +287,7 @@ fn grad_prints_its_plan() {
         "s           recorded: the loop changes it, and the iteration begins with it [V6]",
         "order       backwards: the adjoint of an iteration may depend on those of later ones [L4]",
         "line 6: for (int k = 0; k < 8; k++) total += x[k] * x[k];",
-        "order       as written: the adjoints of an iteration only add, and read nothing that they add to [L3]",
+        "order       as written: no adjoint of an iteration depends on those of another [L3]",
         "x[k]        still there: the function does not write this memory [V2]",
     ];
     let mut rest = plan.as_str();

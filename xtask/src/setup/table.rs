@@ -75,6 +75,7 @@ pub(crate) const OPTIONAL: &[(&str, &str)] = &[
     ("cargo-deny", "the gate leaves its step out"),
     ("cargo-nextest", "setup installs it from its own site, or builds it"),
     ("clang++", "another name for Clang 19, tried after `clang++-19`"),
+    ("date", "every Unix has it, and only a page of figures asks"),
     ("nvcc", "setup installs it from PyPI, into the cache"),
     ("nvidia-smi", "without it there is no GPU"),
     ("rustup", "without it setup says which components to install by hand"),

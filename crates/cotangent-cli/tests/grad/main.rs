@@ -342,8 +342,7 @@ fn rendered(found: &[Diagnostic], pass: &Ast) -> Failure {
 }
 
 fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
-    let [atomics, slopes, sums] =
-        ["atomicAdd(", "&_slope", "add_together("].map(|mark| printed.matches(mark).count());
+    let [atomics, slopes, sums] = ["atomicAdd(", "&_slope", "add_together("].map(|mark| printed.matches(mark).count());
     match expected {
         Expectation::Atomics(count) if count != atomics => Err(format!("{atomics} atomics instead of {count}").into()),
         Expectation::SumsOfBlocks(count) if count != sums => {
@@ -351,10 +350,9 @@ fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
         }
         Expectation::NoRecord if printed.contains("* _record") => Err("it records".into()),
         Expectation::Slopes(count) if count != slopes => Err(format!("{slopes} slopes instead of {count}").into()),
-        Expectation::Atomics(_)
-        | Expectation::SumsOfBlocks(_)
-        | Expectation::NoRecord
-        | Expectation::Slopes(_) => Ok(()),
+        Expectation::Atomics(_) | Expectation::SumsOfBlocks(_) | Expectation::NoRecord | Expectation::Slopes(_) => {
+            Ok(())
+        }
     }
 }
 

@@ -104,9 +104,7 @@ impl How {
             How::ByHeader => ("by the header", "its bounds and its step do not change in the loop", "L1"),
             How::ByFormula => ("counted", "the counter is a formula of the number of the iteration", "L2"),
             How::ByCounting => ("counted", "the header does not tell which values the counter takes", "L2"),
-            How::Commutes => {
-                ("as written", "the adjoints of an iteration only add, and read nothing that they add to", "L3")
-            }
+            How::Commutes => ("as written", "no adjoint of an iteration depends on those of another", "L3"),
             How::Backwards => ("backwards", "the adjoint of an iteration may depend on those of later ones", "L4"),
             How::InThread => {
                 ("in arrays of the thread", "there are at most 64 iterations, and their number is known", "L5")

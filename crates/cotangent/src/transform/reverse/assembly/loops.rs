@@ -105,7 +105,7 @@ impl Assembly<'_> {
             self.flat_arrays(known.map(|known| &known.head).filter(|_| matches!(count, Count::Header(_))), &rows);
         let is_order_free = matches!(count, Count::Header(_))
             && (rows.is_empty() || flat.is_some())
-            && self.rules.values().is_order_free(&adjoints, &it.declared);
+            && self.rules.values().is_order_free(&adjoints, it);
 
         let order = if is_order_free { How::Commutes } else { How::Backwards };
         self.rules.decide(it.stmt.span, "order", order);

@@ -8,6 +8,7 @@ pub(super) mod again;
 pub(super) mod launch;
 pub(super) mod loops;
 mod order;
+mod own_elements;
 mod reload;
 pub(super) mod still;
 

@@ -1,12 +1,14 @@
 //! Whether the iterations of a reverse loop may run in any order.
 //!
-//! They may if they only add to adjoints that outlive them, and read none that they add to. What a pointer to adjoints
+//! They may if they only add to adjoints that outlive them, and read none that they add to, but for elements that no other
+//! iteration touches. What a pointer to adjoints
 //! points to is asked of the pointer that it follows: two pointers may lead to one adjoint.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::Values;
+use super::loops::Loop;
 use crate::analysis::Object;
 use crate::ir::walk::{self, Node, own_variable};
 use crate::ir::{Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind};
@@ -25,10 +27,12 @@ fn mentioned(place: &Place) -> BTreeSet<LocalId> {
 }
 
 impl Values<'_> {
-    /// Whether the adjoints of an iteration commute with those of another. `declared` are the variables of the primal
-    /// program that live in an iteration.
-    pub(in crate::transform::reverse) fn is_order_free(&self, adjoints: &Block, declared: &HashSet<LocalId>) -> bool {
-        let outlives = |object: &Object| object.as_local().is_none_or(|local| !declared.contains(&local));
+    /// Whether the adjoints of an iteration commute with those of another.
+    pub(in crate::transform::reverse) fn is_order_free(&self, adjoints: &Block, it: &Loop<'_>) -> bool {
+        let owned = self.own_elements(adjoints, it);
+        let outlives = |object: &Object| {
+            object.as_local().is_none_or(|local| !it.declared.contains(&local)) && !owned.contains(object)
+        };
         let mut is_free = true;
         let (mut added, mut read) = (BTreeSet::new(), BTreeSet::new());
         walk::each_stmt(adjoints, &mut |stmt| match &stmt.kind {
@@ -77,7 +81,7 @@ impl Values<'_> {
     }
 
     /// The objects of the primal program whose adjoints a place may be; none for what is no adjoint.
-    fn shadowed(&self, place: &Place) -> BTreeSet<Object> {
+    pub(super) fn shadowed(&self, place: &Place) -> BTreeSet<Object> {
         if let Some(local) = own_variable(place) {
             return self.vars.primal_of(local).map(Object::local).into_iter().collect();
         }
@@ -85,7 +89,7 @@ impl Values<'_> {
     }
 
     /// The objects whose adjoints may be reached from any variable that a pointer or a place mentions.
-    fn shadowed_behind(&self, mentioned: &BTreeSet<LocalId>) -> BTreeSet<Object> {
+    pub(super) fn shadowed_behind(&self, mentioned: &BTreeSet<LocalId>) -> BTreeSet<Object> {
         let mut objects = BTreeSet::new();
         for primal in mentioned.iter().filter_map(|local| self.vars.primal_of(*local)) {
             let load = Expr::load(Place::local(primal, self.vars.facts.primal.locals[primal].ty.clone()));
