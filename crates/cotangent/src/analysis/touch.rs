@@ -9,7 +9,7 @@ use super::effects::variables_of;
 use super::locals::Locals;
 use super::root::{Root, Roots};
 use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, Stmt, StmtKind};
+use crate::ir::{Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type};
 
 /// What statements touch.
 #[derive(Clone, Default, Debug)]
@@ -17,7 +17,8 @@ pub struct Touch {
     reads: BTreeSet<Root>,
     writes: BTreeSet<Root>,
     adds: BTreeSet<Root>,
-    /// It stays where it is: other threads, the runtime or code that is not read take part in it, or it is a jump.
+    /// It stays where it is: other threads, the runtime or code that is not read take part in it, or it is a jump. What is read of
+    /// `volatile` memory may be another value each time.
     is_fixed: bool,
 }
 
@@ -54,7 +55,7 @@ impl<'f> Touches<'f> {
         let _ = walk::visit_block(block, &mut |node| {
             match node {
                 Node::Stmt(stmt) => self.note(stmt, &mut touch),
-                Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => touch.reads.extend(self.roots.place(place)),
+                Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => self.note_load(place, &mut touch),
                 Node::Expr(_) | Node::Place(_) => {}
             }
             ControlFlow::<()>::Continue(())
@@ -66,7 +67,7 @@ impl<'f> Touches<'f> {
     pub fn expr(&self, expr: &Expr) -> Touch {
         let mut touch = Touch::default();
         walk::loads_any(expr, &mut |place| {
-            touch.reads.extend(self.roots.place(place));
+            self.note_load(place, &mut touch);
             false
         });
         touch
@@ -94,6 +95,11 @@ impl<'f> Touches<'f> {
     pub fn written_variables<'a>(&self, touch: &'a Touch) -> Option<impl Iterator<Item = &'a Root>> {
         let written = || touch.writes.iter().chain(&touch.adds);
         (!touch.is_fixed && written().all(|root| self.is_own(*root))).then(written)
+    }
+
+    fn note_load(&self, place: &Place, touch: &mut Touch) {
+        touch.reads.extend(self.roots.place(place));
+        touch.is_fixed |= is_volatile(place);
     }
 
     fn note(&self, stmt: &Stmt, touch: &mut Touch) {
@@ -147,6 +153,15 @@ impl<'f> Touches<'f> {
     /// Whether it is a variable that nobody reaches but by its name.
     fn is_own(&self, root: Root) -> bool {
         matches!(root, Root::Private(local) if !self.locals[local].is_exposed)
+    }
+}
+
+/// Whether a place is reached through a pointer to `volatile` memory.
+fn is_volatile(place: &Place) -> bool {
+    match &place.kind {
+        PlaceKind::Local(_) | PlaceKind::Global(_) => false,
+        PlaceKind::Field(base, _) | PlaceKind::Index(base, _) => is_volatile(base),
+        PlaceKind::Element(pointer, _) => matches!(&pointer.ty, Type::Pointer(pointer) if pointer.is_volatile),
     }
 }
 

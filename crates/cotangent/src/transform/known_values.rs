@@ -40,6 +40,9 @@ impl<'t, 'f, H: Copy> Known<'t, 'f, H> {
     /// Says who holds the value of an expression from here on.
     pub(super) fn learn(&mut self, expr: &Expr, holder: H) {
         let reads = self.touches.expr(expr);
+        if reads.is_fixed() {
+            return;
+        }
         let position = self.entries.len();
         for root in reads.reads() {
             self.by_root.entry(*root).or_default().push(position);
