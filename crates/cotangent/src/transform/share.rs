@@ -159,8 +159,7 @@ mod tests {
             "if (n < 3) { let a: double = (x[n] * 2.0); y[1] = a; } else { let b: double = (x[n] * 2.0); y[0] = b; }",
         );
         assert_eq!(other_branch.matches("* 2.0").count(), 2, "{other_branch}");
-        let volatile =
-            "let v: volatile double* = (x as volatile double*); let a: double = (v[n] * 2.0); let b: double = (v[n] * 2.0); y[0] = (a + b);";
+        let volatile = "let v: volatile double* = (x as volatile double*); let a: double = (v[n] * 2.0); let b: double = (v[n] * 2.0); y[0] = (a + b);";
         assert_eq!(shared(volatile).matches("v[n]").count(), 2);
         let not_kept = shared("let a: double = (x[n] * 2.0); a = 1.0; let b: double = (x[n] * 2.0); y[0] = (a + b);");
         assert_eq!(not_kept.matches("* 2.0").count(), 2, "{not_kept}");

@@ -38,6 +38,7 @@ pub enum How {
     MemoryChanges,
     ComputedAgain,
     LoopRepeated,
+    PutBack,
     FilledAgain,
     DependsOnChanged,
     HappensOnce,
@@ -81,6 +82,7 @@ impl How {
             How::LoopRepeated => {
                 ("computed again", "the loop inside reads nothing that changes, and records nothing", "V4")
             }
+            How::PutBack => ("there again", "the stores of later statements are taken back", "V9"),
             How::FilledAgain => {
                 ("filled again", "every iteration stores to the same elements before they are read", "V5")
             }

@@ -151,14 +151,18 @@ impl Assembly<'_> {
             | StmtKind::Pop { .. }
             | StmtKind::Opaque { .. } => self.rules.statement(stmt),
         };
-        self.rules.take_back(stmt, &mut pair.reverse);
+        let taken_back = self.rules.taken_back(stmt);
         if is_of_result(stmt) {
             self.settle(&mut pair.reverse, &changed.objects, &mut kept);
             changed.grow(written);
             pair.forward.extend(kept.declarations);
         } else {
             changed.grow(written);
+            kept.is_put_back = true;
             self.settle(&mut pair.reverse, &changed.objects, &mut kept);
+            for place in taken_back {
+                self.put_back(place, &changed.objects, &mut kept, &mut pair.reverse);
+            }
             pair.forward.splice(0..0, kept.declarations);
         }
         pair

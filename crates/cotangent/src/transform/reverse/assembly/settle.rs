@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use super::super::decision::How;
 use super::super::plan::still::Standing;
 use super::Assembly;
 use crate::analysis::Object;
 use crate::ir::same::{same_expr, same_place};
 use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, LocalId, Place, PlaceKind, StmtKind, Type, UnaryOp};
-use crate::transform::locals::declare;
+use crate::transform::locals::{assign, declare};
 
 /// Values kept for the adjoint of one statement.
 #[derive(Default)]
@@ -23,6 +24,8 @@ pub(in crate::transform::reverse) struct Kept {
     places: Vec<(Place, Vec<Expr>, LocalId)>,
     /// The conditions under which the statement reads what is looked at: those of `?:` around it.
     guards: Vec<Expr>,
+    /// Whether the stores of the statement and of all later ones are taken back before its adjoint runs.
+    pub(in crate::transform::reverse) is_put_back: bool,
 }
 
 impl Assembly<'_> {
@@ -97,14 +100,14 @@ impl Assembly<'_> {
 
     fn settle_expr(&mut self, expr: &mut Expr, changed: &BTreeSet<Object>, kept: &mut Kept) {
         match &mut expr.kind {
-            ExprKind::Load(place) if self.is_gone(place, changed) => {
+            ExprKind::Load(place) if self.is_gone(place, changed, kept) => {
                 let local = self.keep_place(place, kept);
                 let ty = expr.ty.clone();
                 *expr = Expr::load(Place::local(local, ty)).at(expr.span);
             }
             ExprKind::AddressOf(place)
                 if own_variable(place).is_some_and(|local| self.rules.vars.is_register(local))
-                    && self.is_gone(place, changed) =>
+                    && self.is_gone(place, changed, kept) =>
             {
                 let local = self.keep_place(place, kept);
                 *place = Place::local(local, place.ty.clone());
@@ -133,7 +136,11 @@ impl Assembly<'_> {
     }
 
     /// Whether a mentioned value is gone when the reverse sweep reads it; why, is written down.
-    fn is_gone(&mut self, place: &Place, changed: &BTreeSet<Object>) -> bool {
+    fn is_gone(&mut self, place: &Place, changed: &BTreeSet<Object>, kept: &Kept) -> bool {
+        if kept.is_put_back && self.rules.is_put_back(place) {
+            self.rules.decide(place.span, self.rules.vars.text_of(place), How::PutBack);
+            return false;
+        }
         let Some(standing) = self.rules.values().standing(place, changed) else { return false };
         let (is_gone, how) = match standing {
             Standing::There(how) => (false, how),
@@ -144,6 +151,24 @@ impl Assembly<'_> {
             self.rules.decide(place.span, self.rules.vars.text_of(place), how);
         }
         is_gone
+    }
+
+    /// Gives a place, at the beginning of an adjoint, the value that it had before the statement.
+    pub(in crate::transform::reverse) fn put_back(
+        &mut self,
+        mut place: Place,
+        changed: &BTreeSet<Object>,
+        kept: &mut Kept,
+        reverse: &mut Block,
+    ) {
+        kept.is_put_back = false;
+        // Why it must be kept is written down.
+        self.is_gone(&place, changed, kept);
+        let old = self.keep_place(&place, kept);
+        self.settle_operands(&mut place, changed, kept);
+        let value = Expr::load(Place::local(old, place.ty.clone()));
+        let span = place.span;
+        reverse.insert(0, assign(place, value).at(span));
     }
 
     fn settle_operands(&mut self, place: &mut Place, changed: &BTreeSet<Object>, kept: &mut Kept) {

@@ -1,7 +1,8 @@
 //! Takes stores back: memory that the user names ends as it was before the call.
 //!
 //! The reverse of a store first gives the element the value it had before, which is kept like any other value that the
-//! reverse sweep needs.
+//! reverse sweep needs. On the host nothing else of that memory need be kept: when the adjoint of a statement runs, all later
+//! stores are taken back.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,7 @@ use super::Rules;
 use crate::analysis::{Object, stmt_writes};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, own_variable};
-use crate::ir::{Block, Expr, LocalId, Place, Stmt, StmtKind};
-use crate::transform::locals::assign;
+use crate::ir::{Expr, LocalId, Place, Stmt, StmtKind};
 
 impl Rules<'_> {
     /// Says which parameters lead to memory that is rolled back.
@@ -22,8 +22,9 @@ impl Rules<'_> {
         }
     }
 
-    /// Puts before the adjoint of a statement what takes its stores back.
-    pub(in crate::transform::reverse) fn take_back(&mut self, stmt: &Stmt, reverse: &mut Block) {
+    /// The places whose stores by a statement are taken back.
+    pub(in crate::transform::reverse) fn taken_back(&mut self, stmt: &Stmt) -> Vec<Place> {
+        let mut found = Vec::new();
         self.check_hidden_stores(stmt);
         for place in walk::written_places(stmt) {
             if own_variable(place).is_some() {
@@ -44,8 +45,9 @@ impl Rules<'_> {
                 );
                 continue;
             }
-            reverse.insert(0, assign(place.clone(), Expr::load(place.clone())).at(stmt.span));
+            found.push(place.clone());
         }
+        found
     }
 
     /// What a launch, a copy or a function with a rule stores is nowhere in the text of this function.
@@ -62,6 +64,15 @@ impl Rules<'_> {
                     .help("leave the array out of `--rollback`, and copy it before the call"),
             );
         }
+    }
+
+    /// Whether memory of the host is as it was at a statement when the adjoint of the statement runs.
+    pub(in crate::transform::reverse) fn is_put_back(&self, place: &Place) -> bool {
+        if self.rolled_back.is_empty() || !self.facts.is_host() || own_variable(place).is_some() {
+            return false;
+        }
+        let objects = self.facts.objects.of_place(place);
+        self.vars.is_primal_place(place) && !objects.is_empty() && objects.is_subset(&self.rolled_back)
     }
 
     fn is_rolled_back(&self, objects: &BTreeSet<Object>) -> bool {
