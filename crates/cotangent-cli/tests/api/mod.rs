@@ -208,7 +208,7 @@ void ask(float* x, float* d) {
     );
     let text = text.unwrap().unwrap();
     let derivatives = text.split("(derivatives)\"").nth(1).unwrap().split("namespace {").next().unwrap();
-    assert_eq!(derivatives.matches("void wave_pullback").count(), 1, "{derivatives}");
+    assert_eq!(derivatives.matches("float wave_with_slopes(").count(), 1, "{derivatives}");
     assert_eq!(derivatives.matches("void both_grad(").count(), 1, "{derivatives}");
     assert_eq!(derivatives.matches("void both_grad_1(").count(), 1, "{derivatives}");
     compile(&text, &[]).unwrap();
