@@ -91,10 +91,14 @@ impl<'f> Touches<'f> {
         touch.reads.iter().any(|root| !self.is_own(*root))
     }
 
-    /// What is written, if that is variables alone that nobody reaches but by their names.
-    pub fn written_variables<'a>(&self, touch: &'a Touch) -> Option<impl Iterator<Item = &'a Root>> {
-        let written = || touch.writes.iter().chain(&touch.adds);
-        (!touch.is_fixed && written().all(|root| self.is_own(*root))).then(written)
+    /// The variables among what is written that nobody reaches but by their names.
+    pub fn written_variables<'a>(&self, touch: &'a Touch) -> impl Iterator<Item = &'a Root> {
+        touch.writes.iter().chain(&touch.adds).filter(|root| self.is_own(**root))
+    }
+
+    /// Whether memory may change that others reach.
+    pub fn changes_memory(&self, touch: &Touch) -> bool {
+        touch.is_fixed || touch.writes.iter().chain(&touch.adds).any(|root| !self.is_own(*root))
     }
 
     fn note_load(&self, place: &Place, touch: &mut Touch) {

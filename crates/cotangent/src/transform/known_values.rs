@@ -16,6 +16,8 @@ pub(super) struct Known<'t, 'f, H> {
     entries: Vec<Entry<H>>,
     by_hash: HashMap<u64, Vec<usize>>,
     by_root: HashMap<Root, Vec<usize>>,
+    /// Those that depend on memory which others may reach.
+    of_memory: Vec<usize>,
 }
 
 struct Entry<H> {
@@ -27,7 +29,7 @@ struct Entry<H> {
 
 impl<'t, 'f, H: Copy> Known<'t, 'f, H> {
     pub(super) fn new(touches: &'t Touches<'f>) -> Known<'t, 'f, H> {
-        Known { touches, entries: Vec::new(), by_hash: HashMap::new(), by_root: HashMap::new() }
+        Known { touches, entries: Vec::new(), by_hash: HashMap::new(), by_root: HashMap::new(), of_memory: Vec::new() }
     }
 
     /// Who holds the value of an expression.
@@ -48,21 +50,25 @@ impl<'t, 'f, H: Copy> Known<'t, 'f, H> {
             self.by_root.entry(*root).or_default().push(position);
         }
         self.by_hash.entry(hash_of(expr)).or_default().push(position);
+        if self.touches.reads_memory(&reads) {
+            self.of_memory.push(position);
+        }
         self.entries.push(Entry { expr: expr.clone(), reads, holder, is_alive: true });
     }
 
     /// Forgets what a statement, with all that is inside, may change.
     pub(super) fn run(&mut self, stmt: &Stmt) {
         let touch = self.touches.stmt(stmt);
-        if let Some(written) = self.touches.written_variables(&touch) {
-            for position in written.filter_map(|root| self.by_root.get(root)).flatten() {
-                self.entries[*position].is_alive = false;
-            }
+        for position in self.touches.written_variables(&touch).filter_map(|root| self.by_root.get(root)).flatten() {
+            self.entries[*position].is_alive = false;
+        }
+        if !self.touches.changes_memory(&touch) {
             return;
         }
-        for entry in self.entries.iter_mut().filter(|entry| entry.is_alive) {
-            let is_kept = !self.touches.disturbs(&touch, &entry.reads);
-            entry.is_alive = is_kept && !(touch.is_fixed() && self.touches.reads_memory(&entry.reads));
+        self.of_memory.retain(|position| self.entries[*position].is_alive);
+        for position in &self.of_memory {
+            let entry = &mut self.entries[*position];
+            entry.is_alive = !touch.is_fixed() && !self.touches.disturbs(&touch, &entry.reads);
         }
     }
 
