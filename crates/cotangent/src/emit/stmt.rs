@@ -19,10 +19,14 @@ use crate::ir::{
 /// The lines of a block, without its braces.
 pub(super) fn block(scope: &Scope<'_>, lines: &mut Lines, block: &Block) {
     let mut rest = block.as_slice();
+    let mut last_note = None;
     while let Some((first, after)) = rest.split_first() {
-        for note in first.note.iter().flat_map(|note| note.lines()) {
-            lines.line(&format!("// {note}"));
+        // One note stands for a run of statements with the same.
+        let note = first.note.as_ref();
+        for line in note.filter(|note| last_note != Some(*note)).iter().flat_map(|note| note.lines()) {
+            lines.line(&format!("// {line}"));
         }
+        last_note = note;
         if let Some(line) = after.first().and_then(|second| declaration_with_result(scope, first, second)) {
             lines.line(&line);
             rest = &after[1..];

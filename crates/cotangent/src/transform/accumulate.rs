@@ -61,13 +61,12 @@ struct Ctx<'m> {
 
 impl Ctx<'_> {
     fn block(&self, block: &mut Block, additions: &mut impl Iterator<Item = Addition>) {
-        let mut last_note = None;
         for stmt in block {
-            let mut note = None;
             if let StmtKind::Accumulate { place, value } = &stmt.kind {
                 let addition = additions.next().expect("there is a decision for each accumulation");
-                note = self.note(place, addition);
+                let note = self.note(place, addition);
                 stmt.kind = added(place.clone(), value.clone(), addition);
+                stmt.note = note.or(stmt.note.take());
             } else {
                 let _ = stmt_parts_mut(stmt, &mut |part| {
                     if let PartMut::Block(inner) = part {
@@ -76,11 +75,6 @@ impl Ctx<'_> {
                     ControlFlow::<()>::Continue(())
                 });
             }
-            // One note for a run of statements with the same reason.
-            if note.is_some() && note != last_note {
-                stmt.note = note.clone();
-            }
-            last_note = note;
         }
     }
 
@@ -195,7 +189,7 @@ mod tests {
         .assert_eq(&text::print(&module));
         let notes: Vec<_> = module.functions[FunctionId(0)].body.iter().map(|stmt| stmt.note.as_deref()).collect();
         let (shared, run) = ("threads may share x[k]", "threads may share an element of x");
-        assert_eq!(notes, [None, None, None, Some(shared), None, Some(run)]);
+        assert_eq!(notes, [None, None, None, Some(shared), Some(shared), Some(run)]);
     }
 
     #[test]

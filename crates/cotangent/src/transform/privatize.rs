@@ -91,22 +91,18 @@ impl Ctx<'_> {
         let mut inside = BTreeSet::new();
         walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| inside.extend(walk::declared_local(inner)));
         let mut sums: Vec<Sum> = Vec::new();
-        let mut last_note = None;
         let _ = walk::visit_block_mut(std::slice::from_mut(stmt), &mut |node| {
             if let NodeMut::Stmt(inner) = node
                 && let Some((place, value, scope)) = addition(&inner.kind)
             {
                 let roots = self.roots.place(place);
                 let is_apart = !roots.contains(&Root::Unknown) && roots.is_disjoint(&looked_at);
-                last_note = inner.note.take().or(last_note.take());
                 if matches!(place.ty, Type::Float(_)) && is_apart && self.is_fixed(place, &inside) {
-                    let local = self.sum(place, scope, &mut sums, last_note.clone());
+                    let local = self.sum(place, scope, &mut sums, inner.note.take());
                     let total = Place::local(local, place.ty.at_least_single());
                     let value = in_type(value.clone(), &total.ty);
                     let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), value);
                     inner.kind = StmtKind::Assign { place: total, value };
-                } else {
-                    inner.note = last_note.clone();
                 }
             }
             ControlFlow::<()>::Continue(())

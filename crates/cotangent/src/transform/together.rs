@@ -295,21 +295,14 @@ impl Ctx<'_> {
         let total = target.counters.iter().fold(Place::local(local, all.clone()), |place, (counter, _)| {
             place.index(Expr::load(Place::local(*counter, self.original.locals[*counter].ty.clone())))
         });
-        let mut last_note = None;
         let _ = walk::visit_block_mut(&mut block[first..=last], &mut |node| {
             if let NodeMut::Stmt(stmt) = node
-                && added_to(stmt).is_some()
+                && is_meant(stmt)
+                && let StmtKind::Atomic { value, .. } = &stmt.kind
             {
-                // One note stands for a run of statements.
-                last_note = stmt.note.take().or(last_note.take());
-                if is_meant(stmt)
-                    && let StmtKind::Atomic { value, .. } = &stmt.kind
-                {
-                    let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), in_type(value.clone(), &ty));
-                    stmt.kind = StmtKind::Assign { place: total.clone(), value };
-                } else {
-                    stmt.note = last_note.clone();
-                }
+                let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), in_type(value.clone(), &ty));
+                stmt.kind = StmtKind::Assign { place: total.clone(), value };
+                stmt.note = None;
             }
             ControlFlow::<()>::Continue(())
         });
