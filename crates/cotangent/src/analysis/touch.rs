@@ -7,9 +7,12 @@ use std::ops::ControlFlow;
 
 use super::effects::variables_of;
 use super::locals::Locals;
+use super::ordering::called;
 use super::root::{Root, Roots};
 use crate::ir::walk::{self, Node};
-use crate::ir::{Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{
+    AtomicOp, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type,
+};
 
 /// What statements touch.
 #[derive(Clone, Default, Debug)]
@@ -24,11 +27,10 @@ pub struct Touch {
 
 /// What is needed to tell what statements of one function touch.
 pub struct Touches<'f> {
-    module: &'f Module,
     function: &'f Function,
     locals: &'f Locals<'f>,
     roots: Roots<'f>,
-    /// Whether functions that are called mention variables outside functions.
+    /// Whether calls of functions stay where they are.
     called: HashMap<FunctionId, bool>,
 }
 
@@ -38,10 +40,10 @@ impl<'f> Touches<'f> {
         let mut called = HashMap::new();
         walk::each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Call { function, .. } = &stmt.kind {
-                called.entry(*function).or_insert_with(|| !variables_of(module, *function).is_empty());
+                called.entry(*function).or_insert_with(|| is_fixed_call(module, *function));
             }
         });
-        Touches { module, function, locals, roots: Roots::new(module, function, locals), called }
+        Touches { function, locals, roots: Roots::new(module, function, locals), called }
     }
 
     /// What a statement touches, with all that is inside.
@@ -109,7 +111,9 @@ impl<'f> Touches<'f> {
     fn note(&self, stmt: &Stmt, touch: &mut Touch) {
         match &stmt.kind {
             StmtKind::Assign { place, .. } => touch.writes.extend(self.roots.place(place)),
-            StmtKind::Accumulate { place, .. } => touch.adds.extend(self.roots.place(place)),
+            StmtKind::Accumulate { place, .. } | StmtKind::Atomic { op: AtomicOp::Add, place, into: None, .. } => {
+                touch.adds.extend(self.roots.place(place));
+            }
             StmtKind::Declare { local, .. } => touch.writes.extend(self.variable(*local)),
             StmtKind::For(head) => touch.writes.extend(self.variable(head.counter)),
             StmtKind::Call { function, args, into } => {
@@ -124,7 +128,6 @@ impl<'f> Touches<'f> {
                     }
                 }
                 touch.is_fixed |= self.called.get(function).copied().unwrap_or(true);
-                touch.is_fixed |= self.module.rule(*function).is_some();
             }
             StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::Switch { .. } => {}
             StmtKind::Break
@@ -146,18 +149,50 @@ impl<'f> Touches<'f> {
     }
 
     fn meet(&self, one: &BTreeSet<Root>, other: &BTreeSet<Root>) -> bool {
-        one.iter().any(|left| other.iter().any(|right| self.may_be_same(*left, *right)))
+        !one.is_disjoint(other) || self.is_open_to(one, other) || self.is_open_to(other, one)
     }
 
-    fn may_be_same(&self, left: Root, right: Root) -> bool {
-        let is_open = |root| matches!(root, Root::Unknown | Root::Behind(_));
-        left == right || is_open(left) && !self.is_own(right) || is_open(right) && !self.is_own(left)
+    /// Whether some of the memory may be any, and others reach the other.
+    fn is_open_to(&self, one: &BTreeSet<Root>, other: &BTreeSet<Root>) -> bool {
+        one.iter().any(|root| matches!(root, Root::Unknown | Root::Behind(_)))
+            && other.iter().any(|root| !self.is_own(*root))
     }
 
     /// Whether it is a variable that nobody reaches but by its name.
     fn is_own(&self, root: Root) -> bool {
         matches!(root, Root::Private(local) if !self.locals[local].is_exposed)
     }
+}
+
+/// Whether a call stays where it is: the function is unknown, has a rule of its own, mentions variables outside functions, or does
+/// what takes part with other threads or the runtime. What it does to memory that it is given is known at the call.
+fn is_fixed_call(module: &Module, function: FunctionId) -> bool {
+    let is_fixed = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::Atomic { op, into, .. } => *op != AtomicOp::Add || into.is_some(),
+        StmtKind::Barrier { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => true,
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::If { .. }
+        | StmtKind::For(_)
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Call { .. } => false,
+    };
+    let mut is_found = module.rule(function).is_some() || !variables_of(module, function).is_empty();
+    for callee in called(module, function).into_iter().chain([function]) {
+        walk::each_stmt(&module.functions[callee].body, &mut |stmt| is_found |= is_fixed(stmt));
+    }
+    is_found
 }
 
 /// Whether a place is reached through a pointer to `volatile` memory.
@@ -186,5 +221,63 @@ impl Touch {
         self.writes.extend(&other.writes);
         self.adds.extend(&other.adds);
         self.is_fixed |= other.is_fixed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::locals::locals;
+    use crate::ir::text;
+
+    const FUNCTIONS: &str = "
+        device wait() { barrier block; }
+        device wait_there() { call wait(); }
+        device add(to: float*, value: float) { atomic add(to[0], value); }
+        device square(value: float) -> float { return (value * value); }
+        device next(count: int*) -> int { let old: int = 0; old = atomic add(count[0], 1); return old; }";
+
+    /// Whether the last two statements of a kernel may change places.
+    fn may_change_places(body: &str) -> bool {
+        let source = format!(
+            "{FUNCTIONS} kernel k(x: float*, y: float*, rows: float**, v: volatile float*, count: int*, n: int) {{
+               let shared s: float[8]; let a: float = 0.0f; let b: float = 0.0f; {body} }}"
+        );
+        let module = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let function = &module.functions[module.function("k").expect("the kernel")];
+        let uses = locals(function);
+        let touches = Touches::new(&module, function, &uses);
+        let [.., first, second] = function.body.as_slice() else { panic!("two statements") };
+        touches.commute(&touches.stmt(first), &touches.stmt(second))
+    }
+
+    #[test]
+    fn statements_on_other_memory_change_places() {
+        assert!(may_change_places("a = x[n]; y[n] = 1.0f;"));
+        assert!(may_change_places("x[0] += a; x[n] += b;"), "sums have no order");
+        assert!(may_change_places("atomic add(x[0], a); x[n] += b;"));
+        assert!(may_change_places("a = rows[0][n]; b = 2.0f;"), "nobody points to b");
+        assert!(may_change_places("a = call square(b); x[n] = 1.0f;"));
+        assert!(may_change_places("call add(y, b); x[n] = 1.0f;"));
+    }
+
+    #[test]
+    fn statements_that_disturb_each_other_do_not() {
+        assert!(!may_change_places("a = x[0]; x[n] = 1.0f;"));
+        assert!(!may_change_places("a = x[0]; x[n] += 1.0f;"));
+        assert!(!may_change_places("x[0] = 1.0f; x[n] += 1.0f;"));
+        assert!(!may_change_places("a = call square(b); b = 1.0f;"));
+        assert!(!may_change_places("rows[0][n] = 1.0f; a = x[n];"), "the rows may be of x");
+        assert!(!may_change_places("call add(y, b); a = y[n];"));
+    }
+
+    #[test]
+    fn what_other_threads_take_part_in_stays() {
+        assert!(!may_change_places("a = s[n]; barrier block;"));
+        assert!(!may_change_places("a = s[n]; call wait();"), "the barrier is in the function");
+        assert!(!may_change_places("a = s[n]; call wait_there();"));
+        assert!(!may_change_places("a = x[n]; n = call next(count);"));
+        assert!(!may_change_places("a = x[n]; b = v[0];"));
+        assert!(!may_change_places("a = x[n]; return;"));
     }
 }

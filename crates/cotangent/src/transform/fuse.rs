@@ -27,15 +27,28 @@ pub(super) fn fuse(module: &mut Module, id: FunctionId, copies: &HashMap<LocalId
     module.functions[id].body = body;
 }
 
+/// How many statements may stand between two sweeps: those farther apart are of a long function, where a branch or a loop
+/// less is little, and looking at all between would cost the square of its length.
+const REACH: usize = 256;
+
+/// A statement, and what it touches.
+struct Seen {
+    stmt: Stmt,
+    touch: Touch,
+}
+
 fn fuse_block(touches: &Touches<'_>, block: &mut Block, copies: &HashMap<LocalId, LocalId>) {
+    let look = |stmt: Stmt| Seen { touch: touches.stmt(&stmt), stmt };
+    let mut seen: Vec<Seen> = std::mem::take(block).into_iter().map(look).collect();
     let mut later = 1;
-    while later < block.len() {
-        match plan(touches, block, later, copies) {
+    while later < seen.len() {
+        match plan(touches, &seen, later, copies) {
             // The statement after it has taken its place.
-            Some(plan) => plan.carry_out(block, copies),
+            Some(plan) => plan.carry_out(touches, &mut seen, copies),
             None => later += 1,
         }
     }
+    block.extend(seen.into_iter().map(|seen| seen.stmt));
     for stmt in block {
         let _ = walk::stmt_parts_mut(stmt, &mut |part| {
             if let PartMut::Block(inner) = part {
@@ -54,26 +67,28 @@ struct Plan {
 }
 
 /// How the statement at `later` comes to an earlier one; none if it stays where it is.
-fn plan(touches: &Touches<'_>, block: &[Stmt], later: usize, copies: &HashMap<LocalId, LocalId>) -> Option<Plan> {
+fn plan(touches: &Touches<'_>, block: &[Seen], later: usize, copies: &HashMap<LocalId, LocalId>) -> Option<Plan> {
     let second = &block[later];
-    if !matches!(second.kind, StmtKind::For(_) | StmtKind::If { .. }) {
+    if !matches!(second.stmt.kind, StmtKind::For(_) | StmtKind::If { .. }) {
         return None;
     }
-    let earlier = (0..later).rev().find(|earlier| are_sweeps(&block[*earlier], second, copies))?;
-    let (first, mut group) = (touches.stmt(&block[earlier]), touches.stmt(second));
-    if !can_join(touches, &block[earlier], &first, &group) {
+    let near = later.saturating_sub(REACH)..later;
+    let earlier = near.rev().find(|earlier| are_sweeps(&block[*earlier].stmt, &second.stmt, copies))?;
+    let first = &block[earlier];
+    if !can_join(touches, first, second) {
         return None;
     }
+    let mut group = second.touch.clone();
     let mut moved = Vec::new();
     for between in (earlier + 1..later).rev() {
-        let touch = touches.stmt(&block[between]);
-        if touches.commute(&touch, &group) {
+        let touch = &block[between].touch;
+        if touches.commute(touch, &group) {
             continue;
         }
-        if !touches.commute(&touch, &first) {
+        if !touches.commute(touch, &first.touch) {
             return None;
         }
-        group.join(&touch);
+        group.join(touch);
         moved.push(between);
     }
     Some(Plan { earlier, later, moved })
@@ -100,23 +115,25 @@ fn have_same_header(first: &For, second: &For) -> bool {
         && same_expr(&first.by, &second.by)
 }
 
-fn can_join(touches: &Touches<'_>, stmt: &Stmt, first: &Touch, second: &Touch) -> bool {
-    if let StmtKind::If { cond, .. } = &stmt.kind {
-        return !first.is_fixed() && !touches.disturbs(first, &touches.expr(cond));
+fn can_join(touches: &Touches<'_>, first: &Seen, second: &Seen) -> bool {
+    if let StmtKind::If { cond, .. } = &first.stmt.kind {
+        return !first.touch.is_fixed() && !touches.disturbs(&first.touch, &touches.expr(cond));
     }
     // Iterations of the second now run before later ones of the first.
-    touches.commute(first, second)
+    touches.commute(&first.touch, &second.touch)
 }
 
 impl Plan {
-    fn carry_out(self, block: &mut Block, copies: &HashMap<LocalId, LocalId>) {
+    fn carry_out(self, touches: &Touches<'_>, block: &mut Vec<Seen>, copies: &HashMap<LocalId, LocalId>) {
         let Plan { earlier, later, moved } = self;
         let second = block.remove(later);
         let count = moved.len();
-        let mut before: Block = moved.into_iter().map(|position| block.remove(position)).collect();
+        let mut before: Vec<Seen> = moved.into_iter().map(|position| block.remove(position)).collect();
         before.reverse();
         block.splice(earlier..earlier, before);
-        join(&mut block[earlier + count], second, copies);
+        let first = &mut block[earlier + count];
+        join(&mut first.stmt, second.stmt, copies);
+        first.touch = touches.stmt(&first.stmt);
     }
 }
 

@@ -3,45 +3,45 @@
 //! What stands between may add to the same array, whichever element, since additions may be made in any order. It may
 //! not look at that array, nor change what the first addition reads.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::locals::in_type;
 use crate::analysis::locals::locals;
-use crate::analysis::ordering::may_meet;
 use crate::analysis::root::{Root, Roots};
+use crate::analysis::touch::{Touch, Touches};
 use crate::ir::same::same_place;
-use crate::ir::walk::{self, Node, Part, PartMut};
-use crate::ir::{AtomicOp, BinaryOp, Block, Expr, ExprKind, FunctionId, Module, Place, Stmt, StmtKind};
+use crate::ir::walk::{self, PartMut};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, FunctionId, Module, Stmt, StmtKind};
 
 /// How many statements an addition may pass: what is farther away is rarely the same place, and looking for it would
 /// cost the square of the function's length.
 const REACH: usize = 64;
 
+/// How many additions may be one: a longer sum is a line that nobody reads.
+const MOST_TERMS: usize = 16;
+
 /// Merges the additions of a function to one place.
 pub(super) fn merge(module: &mut Module, function: FunctionId) {
     let original = module.functions[function].clone();
     let uses = locals(&original);
-    let ctx = Ctx { module, roots: Roots::new(module, &original, &uses) };
+    let ctx = Ctx { roots: Roots::new(module, &original, &uses), touches: Touches::new(module, &original, &uses) };
     let mut body = original.body.clone();
     ctx.block(&mut body);
     module.functions[function].body = body;
 }
 
 struct Ctx<'f> {
-    module: &'f Module,
     roots: Roots<'f>,
+    touches: Touches<'f>,
 }
 
-/// What a statement does with memory and variables.
-#[derive(Default)]
-struct Touched {
-    /// Whether threads may meet there, or more is done than is said here.
-    is_closed: bool,
-    /// What it reads, or changes other than by adding.
-    looked_at: BTreeSet<Root>,
-    /// What it changes.
-    changed: BTreeSet<Root>,
+/// What is known of a statement.
+struct Seen {
+    touch: Touch,
+    /// How many additions it makes.
+    terms: usize,
+    /// Whether it was merged into another.
+    is_gone: bool,
 }
 
 impl Ctx<'_> {
@@ -54,115 +54,47 @@ impl Ctx<'_> {
                 ControlFlow::<()>::Continue(())
             });
         }
-        let mut touched: Vec<Touched> = block.iter().map(|stmt| self.touched(stmt)).collect();
-        let mut position = 0;
-        while position < block.len() {
-            let Some(next) = self.next(block, &touched, position) else {
-                position += 1;
-                continue;
-            };
-            touched.remove(position);
-            let first = block.remove(position);
-            let merged = &mut block[next - 1];
+        let look = |stmt: &Stmt| Seen { touch: self.touches.stmt(stmt), terms: 1, is_gone: false };
+        let mut seen: Vec<Seen> = block.iter().map(look).collect();
+        for position in 0..block.len() {
+            let Some(next) = self.next(block, &seen, position) else { continue };
+            let first = block[position].clone();
             if let (StmtKind::Accumulate { value, place }, StmtKind::Accumulate { value: added, .. }) =
-                (first.kind, &mut merged.kind)
+                (first.kind, &mut block[next].kind)
             {
                 // In the type in which adjoints are computed, and then in the type of the place.
                 let ty = place.ty.at_least_single();
                 let sum = sum(in_type(value, &ty), in_type(added.clone(), &ty));
                 *added = in_type(sum, &place.ty);
             }
-            touched[next - 1] = self.touched(&block[next - 1]);
+            let (before, after) = seen.split_at_mut(next);
+            before[position].is_gone = true;
+            after[0].terms += before[position].terms;
+            after[0].touch.join(&before[position].touch);
         }
+        let mut seen = seen.iter();
+        block.retain(|_| seen.next().is_none_or(|stmt| !stmt.is_gone));
     }
 
     /// The next addition to the same place, if the one at a position can wait until then.
-    fn next(&self, block: &Block, touched: &[Touched], position: usize) -> Option<usize> {
+    fn next(&self, block: &Block, seen: &[Seen], position: usize) -> Option<usize> {
         let StmtKind::Accumulate { place, .. } = &block[position].kind else { return None };
-        let to = self.roots.place(place);
         // A variable of the thread is a register anyway.
         let is_own = |root: &Root| matches!(root, Root::Private(_) | Root::Unknown);
-        if to.iter().any(is_own) {
+        if self.roots.place(place).iter().any(is_own) {
             return None;
         }
-        let reads = &touched[position].looked_at;
-        for (next, passed) in touched.iter().enumerate().skip(position + 1).take(REACH) {
-            if passed.is_closed || may_meet_in(&passed.looked_at, &to) {
+        let first = &seen[position];
+        let later = block.iter().zip(seen).enumerate().skip(position + 1).filter(|(_, (_, seen))| !seen.is_gone);
+        for (next, (stmt, passed)) in later.take(REACH) {
+            if !self.touches.commute(&first.touch, &passed.touch) {
                 return None;
             }
-            if matches!(&block[next].kind, StmtKind::Accumulate { place: other, .. } if same_place(place, other)) {
-                return Some(next);
-            }
-            if may_meet_in(&passed.changed, reads) {
-                return None;
+            if matches!(&stmt.kind, StmtKind::Accumulate { place: other, .. } if same_place(place, other)) {
+                return (first.terms + passed.terms <= MOST_TERMS).then_some(next);
             }
         }
         None
-    }
-
-    fn touched(&self, stmt: &Stmt) -> Touched {
-        let mut found = Touched::default();
-        let _ = walk::visit_block(std::slice::from_ref(stmt), &mut |node| {
-            match node {
-                Node::Stmt(inner) => self.add(inner, &mut found),
-                Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => {
-                    found.looked_at.extend(self.roots.place(place));
-                }
-                Node::Expr(_) | Node::Place(_) => {}
-            }
-            ControlFlow::<()>::Continue(())
-        });
-        found
-    }
-
-    fn add(&self, stmt: &Stmt, found: &mut Touched) {
-        let written: BTreeSet<Root> =
-            walk::written_places(stmt).into_iter().flat_map(|place: &Place| self.roots.place(place)).collect();
-        found.changed.extend(written.iter().copied());
-        match &stmt.kind {
-            StmtKind::Accumulate { .. } | StmtKind::Atomic { op: AtomicOp::Add, into: None, .. } => {}
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::If { .. }
-            | StmtKind::For(_)
-            | StmtKind::While { .. } => found.looked_at.extend(written),
-            StmtKind::Call { .. } => {
-                found.is_closed |= may_meet(self.module, stmt);
-                found.looked_at.extend(written);
-                self.add_given(stmt, found);
-            }
-            StmtKind::Switch { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Return(_)
-            | StmtKind::Barrier { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Collective { .. }
-            | StmtKind::Launch(_)
-            | StmtKind::Runtime { .. }
-            | StmtKind::Push { .. }
-            | StmtKind::Pop { .. }
-            | StmtKind::Opaque { .. } => found.is_closed = true,
-        }
-    }
-
-    /// Adds what a called function may read and change: what it is given, and variables outside functions.
-    fn add_given(&self, stmt: &Stmt, found: &mut Touched) {
-        let written = self.roots.written_by_call(stmt);
-        found.looked_at.extend(written.iter().copied());
-        found.changed.extend(written);
-        found.looked_at.extend(self.module.globals.ids().map(Root::Global));
-        let _ = walk::stmt_parts(stmt, &mut |part| {
-            if let Part::Expr(arg) = part {
-                if arg.ty.is_pointer() {
-                    found.looked_at.extend(self.roots.pointer(arg));
-                }
-                if self.roots.may_hold_pointer(arg.ty.pointee().unwrap_or(&arg.ty)) {
-                    found.looked_at.insert(Root::Unknown);
-                }
-            }
-            ControlFlow::<()>::Continue(())
-        });
     }
 }
 
@@ -185,13 +117,6 @@ fn sum(left: Expr, right: Expr) -> Expr {
         | ExprKind::SizeOf(_)
         | ExprKind::Construct(_) => Expr::binary(BinaryOp::Add, left, right),
     }
-}
-
-/// Whether two sets of memory may have some in common.
-fn may_meet_in(left: &BTreeSet<Root>, right: &BTreeSet<Root>) -> bool {
-    let is_anywhere =
-        |some: &BTreeSet<Root>, others: &BTreeSet<Root>| some.contains(&Root::Unknown) && !others.is_empty();
-    is_anywhere(left, right) || is_anywhere(right, left) || !left.is_disjoint(right)
 }
 
 #[cfg(test)]
@@ -266,5 +191,15 @@ mod tests {
                 }
             "#]],
         );
+    }
+
+    #[test]
+    fn a_sum_has_an_end() {
+        let body = "d_x[i] += x[j]; ".repeat(3 * MOST_TERMS);
+        let text = format!("kernel k(x: const float*, d_x: float*, i: int, j: int) {{ {body} }}");
+        let mut module = text::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        merge(&mut module, FunctionId(0));
+        assert_eq!(validate(&module), Ok(()));
+        assert_eq!(module.functions[FunctionId(0)].body.len(), 3);
     }
 }
