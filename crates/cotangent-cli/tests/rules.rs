@@ -234,6 +234,7 @@ impl Program {
             launch_bounds: None,
             is_extern_c: false,
             span: Span::NONE,
+            note: None,
         });
         name
     }

@@ -183,7 +183,7 @@ fn one_text_for_one_request() {
         "struct cotangent_answer_1 {",
         "#line 4 \"",
         "  (::cotangent_answer_1{}).execute_kernel(1, 32, x, 2.0f, d);\n",
-        "[[maybe_unused]] static __global__ void scale_grad_0(float* x, float a, float* _d_x) {",
+        "[[maybe_unused]] static __global__ void scale_grad_0(float* x, float a, float* __restrict__ _d_x) {",
     ] {
         assert!(text.contains(expected), "{expected} is not in\n{text}");
     }

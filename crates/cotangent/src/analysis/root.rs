@@ -13,11 +13,12 @@ use crate::ir::{
     BinaryOp, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind,
     Storage, Type, walk,
 };
+use crate::rules::RESERVE;
 
 /// The memory that a place lies in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Root {
-    /// A variable of the thread.
+    /// A variable of the thread, with the part of the record that is reserved for it.
     Private(LocalId),
     /// A `__shared__` variable.
     Shared(LocalId),
@@ -42,6 +43,8 @@ pub struct Roots<'f> {
     stores_pointers: bool,
     /// What the functions that are called write.
     effects: HashMap<FunctionId, Effects>,
+    /// Variables that point to a part of the record.
+    records: BTreeSet<LocalId>,
     /// Variables that point to shared memory of their own, whatever they are computed from.
     pub(super) apart: Vec<LocalId>,
 }
@@ -51,10 +54,16 @@ impl<'f> Roots<'f> {
     pub fn new(module: &'f Module, function: &'f Function, locals: &'f Locals<'f>) -> Roots<'f> {
         let mut stores_pointers = false;
         let mut known = HashMap::new();
+        let mut records = BTreeSet::new();
         walk::each_stmt(&function.body, &mut |stmt| {
             let is_memory = |place: &&Place| !matches!(place.kind, PlaceKind::Local(_));
             let mut stored = walk::written_places(stmt).into_iter().filter(is_memory);
             stores_pointers |= stored.any(|place| may_hold_pointer(module, &place.ty));
+            if let StmtKind::Runtime { call, into: Some(into), .. } = &stmt.kind
+                && **call == *RESERVE
+            {
+                records.extend(into.as_local());
+            }
             if let StmtKind::Call { function, args, .. } = &stmt.kind {
                 let effects = known.entry(*function).or_insert_with(|| effects(module, *function));
                 stores_pointers |= effects.others.iter().any(|object| object.base == Base::Unknown);
@@ -64,7 +73,7 @@ impl<'f> Roots<'f> {
                 });
             }
         });
-        Roots { module, function, locals, stores_pointers, effects: known, apart: Vec::new() }
+        Roots { module, function, locals, stores_pointers, effects: known, records, apart: Vec::new() }
     }
 
     /// Whether a value of this type may be a pointer or hold one.
@@ -154,6 +163,10 @@ impl<'f> Roots<'f> {
     fn add_variable(&self, local: LocalId, followed: &mut Vec<LocalId>, found: &mut BTreeSet<Root>) {
         if self.apart.contains(&local) {
             found.insert(Root::Shared(local));
+            return;
+        }
+        if self.records.contains(&local) {
+            found.insert(Root::Private(local));
             return;
         }
         let uses = &self.locals[local];

@@ -95,12 +95,12 @@ impl<'f> Touches<'f> {
 
     /// The variables among what is written that nobody reaches but by their names.
     pub fn written_variables<'a>(&self, touch: &'a Touch) -> impl Iterator<Item = &'a Root> {
-        touch.writes.iter().chain(&touch.adds).filter(|root| self.is_own(**root))
+        touch.changes().filter(|root| self.is_own(**root))
     }
 
     /// Whether memory may change that others reach.
     pub fn changes_memory(&self, touch: &Touch) -> bool {
-        touch.is_fixed || touch.writes.iter().chain(&touch.adds).any(|root| !self.is_own(*root))
+        touch.is_fixed || touch.changes().any(|root| !self.is_own(*root))
     }
 
     fn note_load(&self, place: &Place, touch: &mut Touch) {
@@ -213,6 +213,11 @@ impl Touch {
     /// What is read.
     pub fn reads(&self) -> &BTreeSet<Root> {
         &self.reads
+    }
+
+    /// What is written or added to.
+    pub fn changes(&self) -> impl Iterator<Item = &Root> {
+        self.writes.iter().chain(&self.adds)
     }
 
     /// Adds what others touch.

@@ -15,6 +15,9 @@ pub(super) fn definition(program: &Program<'_>, lines: &mut Lines, id: FunctionI
     if let Some(unread) = function.unread_body() {
         return unread_definition(&scope, lines, id, unread);
     }
+    if let Some(note) = &function.note {
+        lines.line(&format!("// {note}"));
+    }
     lines.line(&format!("{} {{", signature(&scope, id)));
     lines.indent();
     block(&scope, lines, &function.body);

@@ -52,6 +52,7 @@ impl<'m> FunctionBuilder<'m> {
             launch_bounds: None,
             is_extern_c: false,
             span: Span::NONE,
+            note: None,
         };
         FunctionBuilder {
             function,

@@ -192,6 +192,8 @@ pub struct Function {
     pub is_extern_c: bool,
     /// Where it stands in the user's text.
     pub span: Span,
+    /// A comment that is printed above it. The text form leaves it out.
+    pub note: Option<Name>,
 }
 
 /// The body of a function that is not read ([`Unread::Body`]).

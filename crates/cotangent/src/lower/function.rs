@@ -99,7 +99,18 @@ impl<'a> Context<'a> {
             && name.rsplit("::").next() == Some(node.name())
             && node.name() != "main";
         let (body, span) = (statements, node.span);
-        Ok(self.add(Function { name, space, params, result, locals, body, launch_bounds, is_extern_c, span }))
+        Ok(self.add(Function {
+            name,
+            space,
+            params,
+            result,
+            locals,
+            body,
+            launch_bounds,
+            is_extern_c,
+            span,
+            note: None,
+        }))
     }
 
     /// The name in the output: with namespaces, the class of a member, and an instantiation's arguments.

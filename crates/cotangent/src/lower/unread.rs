@@ -127,6 +127,7 @@ impl<'a> Context<'a> {
             launch_bounds: None,
             is_extern_c: false,
             span,
+            note: None,
         }))
     }
 

@@ -3,6 +3,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod accumulate;
+mod apart;
 mod call_once;
 mod carried_bits;
 mod convergence;

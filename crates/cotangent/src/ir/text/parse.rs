@@ -201,7 +201,8 @@ impl<'t> Parser<'t> {
         let body = self.statements_to_brace()?;
         let locals = self.finish_locals()?;
         let span = Span::NONE;
-        let function = Function { name, space, params, result, locals, body, launch_bounds, is_extern_c, span };
+        let function =
+            Function { name, space, params, result, locals, body, launch_bounds, is_extern_c, span, note: None };
         self.module.functions.push(function);
         Ok(())
     }

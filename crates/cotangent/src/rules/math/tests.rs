@@ -70,6 +70,7 @@ fn function_of(name: &str, argument: usize, real: &Type) -> Option<Module> {
         launch_bounds: None,
         is_extern_c: false,
         span: Span::NONE,
+        note: None,
     });
     Some(module)
 }

@@ -217,6 +217,7 @@ impl<'m> Ctx<'m> {
             launch_bounds: function.launch_bounds,
             is_extern_c: false,
             span: function.span,
+            note: None,
         };
         fit_references(&self.module, &mut pushforward);
         self.module.functions.push(pushforward)

@@ -52,6 +52,8 @@ pub(super) struct Derived {
     pub(super) bytes: Option<FunctionId>,
     /// Of the split form, the positions of the parameters whose memory the reverse sweep reads.
     pub(super) needed: Vec<usize>,
+    /// The parameters that overlap no other array.
+    pub(super) apart: Vec<Name>,
 }
 
 /// What the user chooses for all derivatives of a request.

@@ -23,6 +23,7 @@ mod variables;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::apart::{apart, promise};
 use super::convergence::divergent_returns;
 use super::finish::{Finish, finish};
 use super::normalize::{Inlining, normal_form};
@@ -32,6 +33,7 @@ use super::signatures::check_rules;
 use super::taken_name::{free_name, taken_name};
 use super::variables::lift;
 use super::{AdjointParam, Analyses, Form, Request, Trust, launch};
+use crate::analysis::ordering::ordering;
 use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
 use crate::analysis::{self, Base, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, SHARED_LIMIT};
@@ -89,7 +91,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             continue;
         }
         if pullbacks.lessons.unfit.is_empty() {
-            let Derived { function, augmented, slots, .. } = derived.map_err(|found| lifted.said(found))?;
+            let Derived { function, augmented, slots, apart, .. } = derived.map_err(|found| lifted.said(found))?;
             let mut roots: Vec<FunctionId> = augmented.into_iter().chain([function]).collect();
             if let Some(slots) = slots {
                 // The size of the record is that of the function which fills it; what launches the gradient needs all.
@@ -106,6 +108,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
                 roots.extend(pullbacks.launcher_of(function));
             }
             lifted.restore(&mut pullbacks.output)?;
+            promise(&mut pullbacks.output.functions[function], &apart);
             return Ok((order::needed_by(&pullbacks.output, &roots), pullbacks.plans));
         }
         // A pullback that records is part of its caller instead, which has the record.
@@ -290,6 +293,10 @@ impl Pullbacks {
             }
         };
         let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new())).transpose()?;
+        let apart = match self.analyses {
+            Analyses::On => apart(&self.output, &function, &adjoints, ordering(normal, id)),
+            Analyses::Off => Vec::new(),
+        };
         let function = self.add(function, &adjoints, &copies)?;
         if augmented.is_some()
             && let Some(first) = self.output.functions[function].body.first_mut()
@@ -300,7 +307,7 @@ impl Pullbacks {
             let before = first.note.take().map(|before| format!("\n{before}")).unwrap_or_default();
             first.note = Some(format!("{note}{before}").into());
         }
-        Ok(Derived { function, augmented, slots, bytes: None, needed })
+        Ok(Derived { function, augmented, slots, bytes: None, needed, apart })
     }
 
     /// A function that reads memory which changes between the sweeps is part of its caller, which records what is read.
