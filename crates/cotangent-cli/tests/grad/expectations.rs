@@ -13,6 +13,8 @@ pub(crate) enum Expectation {
     NoRecord,
     /// `slopes: N`: so many are computed with the values of calls.
     Slopes(usize),
+    /// `kept: N`: of so many arrays a copy is made between the sweeps and given back.
+    Kept(usize),
 }
 
 /// The `expect:` lines.
@@ -27,11 +29,12 @@ fn parse_expectation(text: &str) -> Result<Expectation, String> {
         None if text == "no record" => Ok(Expectation::NoRecord),
         Some(("atomics", count)) => count.parse().map(Expectation::Atomics).map_err(|_| format!("atomics: {count}")),
         Some(("slopes", count)) => count.parse().map(Expectation::Slopes).map_err(|_| format!("slopes: {count}")),
+        Some(("kept", count)) => count.parse().map(Expectation::Kept).map_err(|_| format!("kept: {count}")),
         Some(("sums of blocks", count)) => {
             count.parse().map(Expectation::SumsOfBlocks).map_err(|_| format!("sums of blocks: {count}"))
         }
         None | Some(_) => {
-            let known = "`no atomic`, `atomics: N`, `sums of blocks: N`, `no record`, `slopes: N`";
+            let known = "`no atomic`, `atomics: N`, `sums of blocks: N`, `no record`, `slopes: N`, `kept: N`";
             Err(format!("`expect: {text}` is none of {known}"))
         }
     }

@@ -13,6 +13,7 @@ use crate::ir::walk::{self, Node};
 use crate::ir::{
     AtomicOp, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type,
 };
+use crate::rules::RESERVE;
 
 /// What statements touch.
 #[derive(Clone, Default, Debug)]
@@ -113,6 +114,10 @@ impl<'f> Touches<'f> {
             StmtKind::Assign { place, .. } => touch.writes.extend(self.roots.place(place)),
             StmtKind::Accumulate { place, .. } | StmtKind::Atomic { op: AtomicOp::Add, place, into: None, .. } => {
                 touch.adds.extend(self.roots.place(place));
+            }
+            // Memory of the tape that nothing else is given.
+            StmtKind::Runtime { call, into: Some(into), .. } if **call == *RESERVE => {
+                touch.writes.extend(self.roots.place(into));
             }
             StmtKind::Declare { local, .. } => touch.writes.extend(self.variable(*local)),
             StmtKind::For(head) => touch.writes.extend(self.variable(head.counter)),

@@ -40,6 +40,9 @@ pub const TAPE: &str = "cotangent::Tape";
 /// Memory of the tape as an array.
 pub const RESERVE: &str = "cotangent::reserve";
 
+/// Keeps a value on the tape.
+pub const PUSH: &str = "cotangent::push";
+
 /// The class of `cotangent/runtime.hpp` that keeps memory until a derivative ends.
 pub const FREES: &str = "cotangent::Frees";
 
@@ -215,7 +218,7 @@ const OWN: &[Row] = &[
     row("cotangent::clear_box", Class::Own),
     row("cotangent::check_launch", Class::Own),
     row(CHECK_BLOCK, Class::Own),
-    row("cotangent::push", Class::Own),
+    row(PUSH, Class::Own),
     row("cotangent::pop", Class::Own).returning(Returns::Asked),
     row(RESERVE, Class::Own).returning(Returns::PointerToAsked),
 ];

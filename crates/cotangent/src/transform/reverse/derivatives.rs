@@ -8,8 +8,9 @@ use crate::ir::{FunctionId, LocalId, Module, Name};
 
 /// What a derivative is for.
 pub(super) enum Kind {
-    /// The user asked for it, with respect to these parameters; the memory of some ends as it was before.
-    Gradient { wrt: Vec<LocalId>, rolled_back: Vec<LocalId> },
+    /// The user asked for it, with respect to these parameters. The memory of some ends as it was before; that of the restored
+    /// ones is taken back too, and ends as the function leaves it.
+    Gradient { wrt: Vec<LocalId>, rolled_back: Vec<LocalId>, restored: Vec<LocalId> },
     /// The same in two functions; what the saved parameters lead to may change between them, and so may variables outside
     /// functions. To the adjoints of the contended parameters kernels of other streams may add.
     Split { wrt: Vec<LocalId>, saved: Vec<LocalId>, contended: Vec<LocalId>, variables: Vec<Object> },

@@ -43,6 +43,7 @@ use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, or
 use assembly::write::{self, SlotCount, Written};
 pub use decision::{Decision, How, Plan};
 use derivatives::{Derivatives, Derived, Kind, Options, Pattern, SplitParams};
+use plan::left::left;
 
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
@@ -75,7 +76,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
         };
         let wrt = lifted.wrt.clone();
         let kind = match &request.form {
-            Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone() },
+            Form::Joint => Kind::Gradient { wrt, rolled_back: request.rolled_back.clone(), restored: Vec::new() },
             Form::Split { saved } => {
                 Kind::Split { wrt, saved: saved.clone(), contended: Vec::new(), variables: Vec::new() }
             }
@@ -273,12 +274,7 @@ impl Pullbacks {
             self.look_for_readers(normal, id, saved, variables)?;
         }
         let Written { function, adjoints, copies, uses_record, slots, augmented, needed, decisions } =
-            write::write(normal, id, kind, self.lessons.fleeting.get(&id).cloned().unwrap_or_default(), self).map_err(
-                |refused| {
-                    self.lessons.fleeting.entry(id).or_default().extend(refused.unfilled);
-                    refused.diagnostics
-                },
-            )?;
+            self.written_best(normal, id, kind)?;
         self.plans.push(Plan { name: function.name.clone(), decisions });
         fits_in_shared_memory(normal, id, &function)?;
         if uses_record && matches!(kind, Kind::Pullback(_) | Kind::Slopes(_)) {
@@ -308,6 +304,39 @@ impl Pullbacks {
             first.note = Some(format!("{note}{before}").into());
         }
         Ok(Derived { function, augmented, slots, bytes: None, needed, apart })
+    }
+
+    /// Writes a derivative. Of a host function it is the one that records least: with the stores to an array taken back or not.
+    fn written_best(&mut self, normal: &Module, id: FunctionId, kind: &Kind) -> Result<Written, Vec<Diagnostic>> {
+        let fleeting = self.lessons.fleeting.get(&id).cloned().unwrap_or_default();
+        let mut best = write::write(normal, id, kind, fleeting.clone(), self).map_err(|refused| {
+            self.lessons.fleeting.entry(id).or_default().extend(refused.unfilled);
+            refused.diagnostics
+        })?;
+        let function = &normal.functions[id];
+        let Kind::Gradient { wrt, rolled_back, .. } = kind else { return Ok(best) };
+        if function.space != Space::Host || self.analyses == Analyses::Off || !best.uses_record {
+            return Ok(best);
+        }
+        let mut restored = Vec::new();
+        for left in left(normal, function) {
+            if rolled_back.contains(&left.param) {
+                continue;
+            }
+            let more = [restored.as_slice(), &[left.param]].concat();
+            let kind = Kind::Gradient { wrt: wrt.clone(), rolled_back: rolled_back.clone(), restored: more.clone() };
+            let lessons = self.lessons.clone();
+            let written = write::write(normal, id, &kind, fleeting.clone(), self);
+            // The copies of what the function leaves are made once, not in each iteration.
+            match written {
+                Ok(written) if written.recorded() < best.recorded() + left.long_stretches() => {
+                    best = written;
+                    restored = more;
+                }
+                Ok(_) | Err(_) => self.lessons = lessons,
+            }
+        }
+        Ok(best)
     }
 
     /// A function that reads memory which changes between the sweeps is part of its caller, which records what is read.

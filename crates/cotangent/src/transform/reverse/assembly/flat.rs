@@ -140,7 +140,7 @@ impl Assembly<'_> {
 }
 
 /// How often a counted loop runs.
-fn trips(head: &For) -> Expr {
+pub(super) fn trips(head: &For) -> Expr {
     let int = |value: i128| Expr::new(ExprKind::Int(value), Type::LONG);
     let long = |expr: &Expr| expr.as_int().map_or_else(|| Expr::cast(expr.clone(), Type::LONG), int);
     let (low, high) = if head.step == BinaryOp::Add { (&head.from, &head.to) } else { (&head.to, &head.from) };

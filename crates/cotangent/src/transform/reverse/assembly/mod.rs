@@ -5,6 +5,7 @@ mod block;
 mod flat;
 mod frees;
 mod launch;
+mod left;
 mod loops;
 mod record;
 mod settle;
@@ -13,6 +14,7 @@ mod split;
 mod tape;
 pub(super) mod write;
 
+use super::plan::left::Left;
 use super::rules::Rules;
 use flat::Flat;
 use record::Limit;
@@ -27,4 +29,6 @@ pub(super) struct Assembly<'a> {
     limit: Option<Limit>,
     /// Records of a host function that are arrays.
     flat: Flat,
+    /// Arrays whose stores are taken back though the function leaves its values in them.
+    left: Vec<Left>,
 }

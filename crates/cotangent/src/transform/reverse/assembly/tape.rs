@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::ir::walk::{self, PartMut};
 use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Place, StmtKind, Type};
-use crate::rules::{RESERVE, TAPE};
+use crate::rules::{PUSH, RESERVE, TAPE};
 use crate::transform::locals::{NewLocals, declare};
 
 /// Replaces `Push` and `Pop` by calls of the runtime, declares the tape, and names it where an array is reserved.
@@ -29,7 +29,7 @@ fn replace(block: &mut Block, tape: LocalId) {
         let tape = Expr::new(ExprKind::AddressOf(place), reference);
         if let StmtKind::Push { value, .. } = &stmt.kind {
             let args = vec![tape, value.clone()];
-            stmt.kind = StmtKind::Runtime { call: "cotangent::push".into(), args, into: None };
+            stmt.kind = StmtKind::Runtime { call: PUSH.into(), args, into: None };
         } else if let StmtKind::Pop { into, .. } = &stmt.kind {
             let into = Some(into.clone());
             stmt.kind = StmtKind::Runtime { call: "cotangent::pop".into(), args: vec![tape], into };

@@ -6,6 +6,7 @@ use super::super::decision::Decision;
 use super::super::derivatives::{Adders, Derivatives, Kind, Options};
 use super::super::facts::Facts;
 use super::super::frames::{Frame, Frames};
+use super::super::plan;
 use super::super::rules::params::Sum;
 use super::super::rules::{Refused, Rules, Threads};
 use super::super::variables::Variables;
@@ -16,7 +17,9 @@ use super::settle::Kept;
 use super::split::Apart;
 use super::{Assembly, frees, slots, tape};
 use crate::analysis::{Activity, Object, Objects, activity, objects};
+use crate::ir::walk;
 use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Type};
+use crate::rules::{PUSH, RESERVE};
 use crate::transform::accumulate::AdjointParam;
 use crate::transform::locals::{params_first, tell_apart};
 use crate::transform::refused_stores::refused_stores;
@@ -40,6 +43,19 @@ pub(in crate::transform::reverse) struct Written {
     /// Of the split form, the positions of the parameters whose memory the reverse sweep reads.
     pub(in crate::transform::reverse) needed: Vec<usize>,
     pub(in crate::transform::reverse) decisions: Vec<Decision>,
+}
+
+impl Written {
+    /// How many values of iterations a host function records.
+    pub(in crate::transform::reverse) fn recorded(&self) -> usize {
+        let mut count = 0;
+        walk::each_stmt(&self.function.body, &mut |stmt| {
+            if let StmtKind::Runtime { call, .. } = &stmt.kind {
+                count += usize::from([RESERVE, PUSH].contains(&&**call));
+            }
+        });
+        count
+    }
 }
 
 /// How many slots of the record a thread needs.
@@ -86,15 +102,19 @@ pub(in crate::transform::reverse) fn write(
     let limit = record_slots
         .filter(|_| facts.is_kernel())
         .map(|slots| Limit::new(&mut rules.vars.function, &mut rules.vars.names, slots));
-    if let Kind::Gradient { rolled_back, .. } = kind {
+    let mut left = Vec::new();
+    if let Kind::Gradient { rolled_back, restored, .. } = kind {
         rules.roll_back(rolled_back);
+        rules.roll_back(restored);
+        left = plan::left::left(normal, primal);
+        left.retain(|array| restored.contains(&array.param));
     }
     rules.check_named(&named);
     rules.refused.diagnostics.extend(facts.lost_bits());
     rules.refused.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
     rules.refused.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
     let (adjoints, sums) = rules.adjoint_params(&named, kind);
-    let mut assembly = Assembly { rules, uses_record: false, limit, flat: Flat::default() };
+    let mut assembly = Assembly { rules, uses_record: false, limit, flat: Flat::default(), left };
     let (slots, augmented) = match kind {
         Kind::Split { .. } => assembly.write_apart(&sums),
         Kind::Gradient { .. } | Kind::Pullback(_) | Kind::Slopes(_) => (assembly.write_joint(kind, &sums), None),
@@ -279,7 +299,7 @@ impl Assembly<'_> {
             self.settle(&mut before, &BTreeSet::new(), &mut kept);
         }
         // A record that may be too small is looked at between the sweeps.
-        let is_joint = result.is_none() && self.limit.is_none();
+        let is_joint = result.is_none() && self.limit.is_none() && self.left.is_empty();
         let Sweeps { mut forward, joint, adjoints, reverse } = self.sweeps(body, &mut Changed::default(), is_joint);
         forward.extend(kept.declarations);
         let mut end = Block::new();
@@ -290,8 +310,11 @@ impl Assembly<'_> {
         if self.uses_record {
             forward.extend(self.limit.map(|limit| limit.tell(false)));
         }
+        let left = std::mem::take(&mut self.left);
+        let copies = self.copies_of_left(&left);
+        forward.extend(copies.between);
         let waits = self.rules.facts.last_waits();
-        let reverse = [adjoints, before, joint, reverse].concat();
+        let reverse = [adjoints, before, joint, reverse, copies.after].concat();
         let mut out = self.rules.between(forward, reverse, sums);
         out.extend(waits);
         out.extend(end);

@@ -2,10 +2,12 @@
 //!
 //! Questions only: nothing here writes code. A value is still there (`still`), is computed again or recorded (`again`), or is
 //! in shared memory that is filled again (`reload`). An array that a launched kernel needs is copied as a whole or recorded by
-//! the kernel (`launch`). `loops` says how a loop is turned around, and `order` whether it need be.
+//! the kernel (`launch`). `loops` says how a loop is turned around, and `order` whether it need be. `left` says which elements of an
+//! array are stored to, so that stores can be taken back.
 
 pub(super) mod again;
 pub(super) mod launch;
+pub(super) mod left;
 pub(super) mod loops;
 mod order;
 mod own_elements;
