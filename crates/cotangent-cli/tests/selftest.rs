@@ -26,7 +26,7 @@ fn report(folder: &Path) -> String {
 #[test]
 fn a_fixture_and_an_example_agree() {
     let folder = tempfile::tempdir().unwrap();
-    let output = selftest(folder.path(), &["accumulate_aos", "example_contraction"]);
+    let output = selftest(folder.path(), &["accumulate_gemv", "example_contraction"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(said(&output).starts_with("All 2 programs agree"), "{}", said(&output));
     let report = report(folder.path());
@@ -34,7 +34,7 @@ fn a_fixture_and_an_example_agree() {
         "\nnvcc  ",
         "\nhost compiler  ",
         "\nClang  ",
-        "\naccumulate_aos       agrees exactly ",
+        "\naccumulate_gemv      agrees exactly ",
         "\nexample_contraction  agrees  ",
     ] {
         assert!(report.contains(line), "{line:?} is not in\n{report}");
