@@ -9,7 +9,7 @@ use super::locals::{NewLocals, declare};
 use crate::analysis::locals::locals;
 use crate::analysis::touch::Touches;
 use crate::ir::walk::{self, Part, PartMut};
-use crate::ir::{BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, Stmt, Type};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, Stmt, StmtKind, Type};
 
 /// Functions that are a few instructions: a name for their result would only be in the way.
 const CHEAP: [&str; 10] =
@@ -37,6 +37,12 @@ pub(super) fn call_once(module: &mut Module, id: FunctionId) {
 /// Whether an expression is a call that takes time.
 fn is_call(expr: &Expr) -> bool {
     matches!(&expr.kind, ExprKind::Math(name, _) if !CHEAP.contains(&&**name)) && matches!(expr.ty, Type::Float(_))
+}
+
+/// Whether a statement declares the variable that the next one fills.
+fn is_filled_by(stmt: &Stmt, next: &Stmt) -> bool {
+    matches!((&stmt.kind, &next.kind), (StmtKind::Declare { local, init: None }, StmtKind::Call { into: Some(into), .. })
+        if into.as_local() == Some(*local))
 }
 
 /// Whether an operand is evaluated only if the one before it says so.
@@ -141,7 +147,9 @@ impl Naming {
                 }
                 ControlFlow::<()>::Continue(())
             });
-            block.append(&mut self.declarations);
+            // A variable and the call that fills it stay together.
+            let end = block.len() - usize::from(block.last().is_some_and(|before| is_filled_by(before, &stmt)));
+            block.splice(end..end, self.declarations.drain(..));
             block.push(stmt);
         }
     }
