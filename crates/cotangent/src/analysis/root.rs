@@ -33,6 +33,13 @@ pub enum Root {
     Unknown,
 }
 
+impl Root {
+    /// Whether it may be any memory that others reach.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Root::Unknown | Root::Behind(_))
+    }
+}
+
 /// What is needed to find roots in one function.
 #[derive(Debug)]
 pub struct Roots<'f> {

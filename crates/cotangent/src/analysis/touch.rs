@@ -94,11 +94,6 @@ impl<'f> Touches<'f> {
         touch.reads.iter().any(|root| !self.is_own(*root))
     }
 
-    /// The variables among what is written that nobody reaches but by their names.
-    pub fn written_variables<'a>(&self, touch: &'a Touch) -> impl Iterator<Item = &'a Root> {
-        touch.changes().filter(|root| self.is_own(**root))
-    }
-
     /// Whether memory may change that others reach.
     pub fn changes_memory(&self, touch: &Touch) -> bool {
         touch.is_fixed || touch.changes().any(|root| !self.is_own(*root))
@@ -159,8 +154,7 @@ impl<'f> Touches<'f> {
 
     /// Whether some of the memory may be any, and others reach the other.
     fn is_open_to(&self, one: &BTreeSet<Root>, other: &BTreeSet<Root>) -> bool {
-        one.iter().any(|root| matches!(root, Root::Unknown | Root::Behind(_)))
-            && other.iter().any(|root| !self.is_own(*root))
+        one.iter().any(Root::is_open) && other.iter().any(|root| !self.is_own(*root))
     }
 
     /// Whether it is a variable that nobody reaches but by its name.

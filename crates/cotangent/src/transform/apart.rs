@@ -21,8 +21,7 @@ use crate::ir::{ExprKind, Function, LocalId, Module, Name, Type};
 pub(super) fn apart(module: &Module, function: &Function, adjoints: &[AdjointParam], ordering: Ordering) -> Vec<Name> {
     let uses = locals(function);
     let touch = Touches::new(module, function, &uses).block(&function.body);
-    let is_open = |root: &Root| matches!(root, Root::Unknown | Root::Behind(_));
-    if touch.reads().iter().chain(touch.changes()).any(is_open) {
+    if touch.reads().iter().chain(touch.changes()).any(Root::is_open) {
         return Vec::new();
     }
     let roots = Roots::new(module, function, &uses);

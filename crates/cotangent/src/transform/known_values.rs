@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::analysis::root::Root;
-use crate::analysis::touch::{Touch, Touches};
+use crate::analysis::touch::Touches;
 use crate::ir::same::{hash_of, same_expr};
 use crate::ir::{Expr, Stmt};
 
@@ -18,18 +18,26 @@ pub(super) struct Known<'t, 'f, H> {
     by_root: HashMap<Root, Vec<usize>>,
     /// Those that depend on memory which others may reach.
     of_memory: Vec<usize>,
+    /// Those among them that depend on memory which may be any.
+    of_any_memory: Vec<usize>,
 }
 
 struct Entry<H> {
     expr: Expr,
-    reads: Touch,
     holder: H,
     is_alive: bool,
 }
 
 impl<'t, 'f, H: Copy> Known<'t, 'f, H> {
     pub(super) fn new(touches: &'t Touches<'f>) -> Known<'t, 'f, H> {
-        Known { touches, entries: Vec::new(), by_hash: HashMap::new(), by_root: HashMap::new(), of_memory: Vec::new() }
+        Known {
+            touches,
+            entries: Vec::new(),
+            by_hash: HashMap::new(),
+            by_root: HashMap::new(),
+            of_memory: Vec::new(),
+            of_any_memory: Vec::new(),
+        }
     }
 
     /// Who holds the value of an expression.
@@ -53,22 +61,26 @@ impl<'t, 'f, H: Copy> Known<'t, 'f, H> {
         if self.touches.reads_memory(&reads) {
             self.of_memory.push(position);
         }
-        self.entries.push(Entry { expr: expr.clone(), reads, holder, is_alive: true });
+        if reads.reads().iter().any(Root::is_open) {
+            self.of_any_memory.push(position);
+        }
+        self.entries.push(Entry { expr: expr.clone(), holder, is_alive: true });
     }
 
     /// Forgets what a statement, with all that is inside, may change.
     pub(super) fn run(&mut self, stmt: &Stmt) {
         let touch = self.touches.stmt(stmt);
-        for position in self.touches.written_variables(&touch).filter_map(|root| self.by_root.get(root)).flatten() {
-            self.entries[*position].is_alive = false;
+        // What is forgotten is not asked about again, so that a long function takes no longer than its length.
+        let mut forgotten: Vec<usize> =
+            touch.changes().filter_map(|root| self.by_root.remove(root)).flatten().collect();
+        if touch.is_fixed() || touch.changes().any(Root::is_open) {
+            forgotten.append(&mut self.of_memory);
         }
-        if !self.touches.changes_memory(&touch) {
-            return;
+        if self.touches.changes_memory(&touch) {
+            forgotten.append(&mut self.of_any_memory);
         }
-        self.of_memory.retain(|position| self.entries[*position].is_alive);
-        for position in &self.of_memory {
-            let entry = &mut self.entries[*position];
-            entry.is_alive = !touch.is_fixed() && !self.touches.disturbs(&touch, &entry.reads);
+        for position in forgotten {
+            self.entries[position].is_alive = false;
         }
     }
 
