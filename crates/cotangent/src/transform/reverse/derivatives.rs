@@ -2,6 +2,7 @@
 
 use super::super::shadow::Widening;
 use super::super::{Trust, launch};
+use super::plan::left::Left;
 use crate::analysis::Object;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{FunctionId, LocalId, Module, Name};
@@ -10,7 +11,7 @@ use crate::ir::{FunctionId, LocalId, Module, Name};
 pub(super) enum Kind {
     /// The user asked for it, with respect to these parameters. The memory of some ends as it was before; that of the restored
     /// ones is taken back too, and ends as the function leaves it.
-    Gradient { wrt: Vec<LocalId>, rolled_back: Vec<LocalId>, restored: Vec<LocalId> },
+    Gradient { wrt: Vec<LocalId>, rolled_back: Vec<LocalId>, restored: Vec<Left> },
     /// The same in two functions; what the saved parameters lead to may change between them, and so may variables outside
     /// functions. To the adjoints of the contended parameters kernels of other streams may add.
     Split { wrt: Vec<LocalId>, saved: Vec<LocalId>, contended: Vec<LocalId>, variables: Vec<Object> },

@@ -43,7 +43,7 @@ use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, or
 use assembly::write::{self, SlotCount, Written};
 pub use decision::{Decision, How, Plan};
 use derivatives::{Derivatives, Derived, Kind, Options, Pattern, SplitParams};
-use plan::left::left;
+use plan::left::{Left, left};
 
 /// The gradient of a function, in a module with all that it needs.
 pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
@@ -289,9 +289,12 @@ impl Pullbacks {
             }
         };
         let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new())).transpose()?;
-        let apart = match self.analyses {
-            Analyses::On => apart(&self.output, &function, &adjoints, ordering(normal, id)),
-            Analyses::Off => Vec::new(),
+        let apart = match (kind, self.analyses) {
+            (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On) => {
+                apart(&self.output, &function, &adjoints, ordering(normal, id))
+            }
+            // A caller may hand on parts of one array.
+            (Kind::Pullback(_) | Kind::Slopes(_), _) | (_, Analyses::Off) => Vec::new(),
         };
         let function = self.add(function, &adjoints, &copies)?;
         if augmented.is_some()
@@ -318,18 +321,19 @@ impl Pullbacks {
         if function.space != Space::Host || self.analyses == Analyses::Off || !best.uses_record {
             return Ok(best);
         }
-        let mut restored = Vec::new();
+        let mut restored: Vec<Left> = Vec::new();
         for left in left(normal, function) {
             if rolled_back.contains(&left.param) {
                 continue;
             }
-            let more = [restored.as_slice(), &[left.param]].concat();
+            let stretches = left.long_stretches();
+            let more = [restored.as_slice(), &[left]].concat();
             let kind = Kind::Gradient { wrt: wrt.clone(), rolled_back: rolled_back.clone(), restored: more.clone() };
             let lessons = self.lessons.clone();
             let written = write::write(normal, id, &kind, fleeting.clone(), self);
             // The copies of what the function leaves are made once, not in each iteration.
             match written {
-                Ok(written) if written.recorded() < best.recorded() + left.long_stretches() => {
+                Ok(written) if written.recorded() < best.recorded() + stretches => {
                     best = written;
                     restored = more;
                 }

@@ -6,7 +6,6 @@ use super::super::decision::Decision;
 use super::super::derivatives::{Adders, Derivatives, Kind, Options};
 use super::super::facts::Facts;
 use super::super::frames::{Frame, Frames};
-use super::super::plan;
 use super::super::rules::params::Sum;
 use super::super::rules::{Refused, Rules, Threads};
 use super::super::variables::Variables;
@@ -105,9 +104,8 @@ pub(in crate::transform::reverse) fn write(
     let mut left = Vec::new();
     if let Kind::Gradient { rolled_back, restored, .. } = kind {
         rules.roll_back(rolled_back);
-        rules.roll_back(restored);
-        left = plan::left::left(normal, primal);
-        left.retain(|array| restored.contains(&array.param));
+        rules.roll_back(&restored.iter().map(|array| array.param).collect::<Vec<_>>());
+        left = restored.clone();
     }
     rules.check_named(&named);
     rules.refused.diagnostics.extend(facts.lost_bits());

@@ -17,6 +17,7 @@ use crate::ir::{
 };
 
 /// An array, and all that is stored to.
+#[derive(Clone)]
 pub(in crate::transform::reverse) struct Left {
     /// The parameter that points to it.
     pub(in crate::transform::reverse) param: LocalId,
@@ -135,7 +136,7 @@ impl<'a> Stores<'a> {
     }
 
     fn meets(&self, others: &BTreeSet<Object>) -> bool {
-        others.iter().any(|other| self.array.iter().any(|object| object.overlaps(other)))
+        others.iter().any(|other| other.overlaps_any(&self.array))
     }
 
     /// The index of an element that is reached from the parameter itself.

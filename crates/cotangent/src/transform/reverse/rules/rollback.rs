@@ -76,6 +76,6 @@ impl Rules<'_> {
     }
 
     fn is_rolled_back(&self, objects: &BTreeSet<Object>) -> bool {
-        objects.iter().any(|object| self.rolled_back.iter().any(|named| named.overlaps(object)))
+        objects.iter().any(|object| object.overlaps_any(&self.rolled_back))
     }
 }
