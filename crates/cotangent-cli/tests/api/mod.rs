@@ -68,6 +68,15 @@ fn what_has_no_name_of_its_own_is_differentiated_too() {
 }
 
 #[test]
+fn the_winner_is_the_one_that_the_comparison_chose() {
+    let file = folder().join("winners.cu");
+    assert_eq!(printed(&run(&file, &[])), "all winners are right\n");
+    let text = text_of(&file).unwrap().expect("the program asks");
+    // Each of the ten searches keeps who won.
+    assert_eq!(text.matches("bool m_found = false;").count(), 10);
+}
+
+#[test]
 fn a_block_that_cannot_run_is_reported_before_its_launch() {
     let file = folder().join("limits.cu");
     let too_much = "much shared: `scale_grad` needs 300000 bytes of shared memory for a block, and the device has 232448. \

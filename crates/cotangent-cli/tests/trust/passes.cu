@@ -54,6 +54,11 @@ __global__ void counted_loops(float* y, const float* x, int n) {
   while (k < n) { s = 0.5f * s + x[k] * x[k]; k++; }
   y[threadIdx.x] = s;
 }
+__global__ void winners(float* y, const float* x) {
+  float m = x[0];
+  for (int k = 1; k < 32; k++) m = fmaxf(m, x[(k + threadIdx.x) % 32]);
+  y[threadIdx.x] = m * m;
+}
 __global__ void stores_of_warps(float* y, const float* x) {
   __shared__ float sums[32];
   float s = x[threadIdx.x] * x[threadIdx.x];

@@ -12,6 +12,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use super::chosen::{Chosen, chosen};
 use super::locals::Locals;
 use super::location::Location;
 use super::polynomial::{AtomId, Polynomial};
@@ -87,6 +88,8 @@ pub struct Values<'f> {
     known: RefCell<HashMap<(LocalId, bool), Option<Polynomial>>>,
     /// Counters that have one value for all threads at the time that is looked at.
     pub(super) settled: RefCell<Vec<LocalId>>,
+    /// Variables that hold a value of a counter where a flag is true.
+    pub(super) chosen: Chosen<'f>,
     /// Where pointers with one value point.
     pub(super) targets: RefCell<HashMap<LocalId, Option<Location>>>,
 }
@@ -107,7 +110,8 @@ impl<'f> Values<'f> {
         written: Vec<Root>,
     ) -> Values<'f> {
         let (atoms, known, settled, targets) = Default::default();
-        let values = Values { module, function, locals, roots, written, atoms, known, settled, targets };
+        let chosen = chosen(function, locals);
+        let values = Values { module, function, locals, roots, written, atoms, known, settled, chosen, targets };
         // In the order of the text, so that values are found in terms of known ones and nothing is done twice.
         walk::each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Declare { local, init: Some(_) } = &stmt.kind
@@ -235,7 +239,8 @@ impl<'f> Values<'f> {
             if let Some(Some(value)) = self.known.borrow().get(&(local, false)) {
                 return Some(value.clone());
             }
-            return self.locals[local].is_constant().then(|| self.atom(Atom::Variable(local), bits));
+            let is_chosen = self.chosen.values().flatten().any(|(chosen, _)| *chosen == local);
+            return (is_chosen || self.locals[local].is_constant()).then(|| self.atom(Atom::Variable(local), bits));
         }
         if let PlaceKind::Global(global) = place.kind {
             let global = &self.module.globals[global];

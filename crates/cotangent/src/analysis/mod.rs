@@ -4,6 +4,7 @@
 
 mod activity;
 pub mod affine;
+mod chosen;
 mod effects;
 mod evidence;
 mod fixpoint;

@@ -12,6 +12,8 @@ pub enum Frame {
     /// A counted loop, and the values that its counter takes if they are known. Threads that meet in every iteration are
     /// in step.
     Count { number: usize, counter: LocalId, range: Option<Range>, has_barrier: bool, is_in_step: bool },
+    /// A branch in which a variable has a value that the counter of a loop had, and the values that this takes.
+    Chosen { number: usize, variable: LocalId, range: Option<Range> },
     /// A loop of which nothing is known, or a switch.
     Other { number: usize, is_switch: bool, has_barrier: bool },
 }
@@ -63,7 +65,7 @@ impl Frame {
     /// Whether what is inside may run in more than one phase between barriers, or be jumped over.
     pub fn hides_order(&self) -> bool {
         match self {
-            Frame::Branch { .. } => false,
+            Frame::Branch { .. } | Frame::Chosen { .. } => false,
             Frame::Count { has_barrier, .. } => *has_barrier,
             Frame::Other { is_switch, has_barrier, .. } => *is_switch || *has_barrier,
         }
@@ -73,7 +75,7 @@ impl Frame {
     pub fn counter_in_step(&self) -> Option<LocalId> {
         match self {
             Frame::Count { counter, is_in_step: true, .. } => Some(*counter),
-            Frame::Branch { .. } | Frame::Count { .. } | Frame::Other { .. } => None,
+            Frame::Branch { .. } | Frame::Count { .. } | Frame::Chosen { .. } | Frame::Other { .. } => None,
         }
     }
 
@@ -86,13 +88,29 @@ impl Frame {
             (Frame::Count { .. } | Frame::Other { .. }, Frame::Count { .. } | Frame::Other { .. }) => {
                 self.number() == other.number()
             }
-            (Frame::Branch { .. }, _) | (_, Frame::Branch { .. }) => false,
+            (Frame::Chosen { number, .. }, Frame::Chosen { number: other, .. }) => number == other,
+            (Frame::Branch { .. } | Frame::Chosen { .. }, _) | (_, Frame::Branch { .. } | Frame::Chosen { .. }) => {
+                false
+            }
+        }
+    }
+
+    /// A variable with values of a loop's counter, and which values these are.
+    pub(super) fn counted(&self) -> Option<(LocalId, &Range)> {
+        match self {
+            Frame::Count { counter: variable, range, .. } | Frame::Chosen { variable, range, .. } => {
+                Some((*variable, range.as_ref()?))
+            }
+            Frame::Branch { .. } | Frame::Other { .. } => None,
         }
     }
 
     fn number(&self) -> usize {
         match self {
-            Frame::Branch { number, .. } | Frame::Count { number, .. } | Frame::Other { number, .. } => *number,
+            Frame::Branch { number, .. }
+            | Frame::Count { number, .. }
+            | Frame::Chosen { number, .. }
+            | Frame::Other { number, .. } => *number,
         }
     }
 }
@@ -235,7 +253,8 @@ impl Values<'_> {
     /// runs one inside `outer`, with the counters of the loops around that having the values of their counterparts.
     ///
     /// Each branch of `outer` is one of `inner` too, or its conditions are among those of `inner`. Each loop of
-    /// `outer` is one of `inner` too, or a loop of `inner` has a counter with no other values. There are no jumps, so
+    /// `outer` is one of `inner` too, or a loop of `inner` has a counter with no other values, or `inner` has a variable that
+    /// was chosen among these. There are no jumps, so
     /// that all of a branch or iteration runs if it is begun.
     pub fn reached_with(&self, outer: &[Frame], inner: &[Frame]) -> Option<Vec<Counterpart>> {
         let mut counters = Vec::new();
@@ -259,12 +278,12 @@ impl Values<'_> {
                     return self.match_frames(rest, inner, counters);
                 }
                 inner.iter().any(|other| {
-                    let Frame::Count { counter: other, range: Some(other_range), .. } = other else { return false };
-                    if counters.iter().any(|taken| taken.other == *other) {
+                    let Some((other, other_range)) = other.counted() else { return false };
+                    if counters.iter().any(|taken| taken.other == other) {
                         return false;
                     }
                     let range = range.as_ref().and_then(|range| self.renamed_range(range, counters));
-                    let Some(found) = range.and_then(|range| self.counterpart(*counter, &range, *other, other_range))
+                    let Some(found) = range.and_then(|range| self.counterpart(*counter, &range, other, other_range))
                     else {
                         return false;
                     };
@@ -277,6 +296,10 @@ impl Values<'_> {
                     is_match
                 })
             }
+            Frame::Chosen { variable, .. } => {
+                counters.push(self.renaming(*variable, *variable));
+                same.is_some() && self.match_frames(rest, inner, counters)
+            }
             Frame::Other { .. } => same.is_some() && self.match_frames(rest, inner, counters),
         }
     }
@@ -286,7 +309,7 @@ impl Values<'_> {
         let Some(condition) = self.renamed_condition(condition, counters) else { return false };
         frames.iter().any(|frame| match frame {
             Frame::Branch { conditions, .. } => conditions.contains(&Some(condition.clone())),
-            Frame::Count { .. } | Frame::Other { .. } => false,
+            Frame::Count { .. } | Frame::Chosen { .. } | Frame::Other { .. } => false,
         })
     }
 
@@ -436,7 +459,7 @@ impl Values<'_> {
 fn known_conditions(frames: &[Frame]) -> impl Iterator<Item = &Condition> {
     let conditions = frames.iter().flat_map(|frame| match frame {
         Frame::Branch { conditions, .. } => conditions.as_slice(),
-        Frame::Count { .. } | Frame::Other { .. } => &[],
+        Frame::Count { .. } | Frame::Chosen { .. } | Frame::Other { .. } => &[],
     });
     conditions.flatten()
 }

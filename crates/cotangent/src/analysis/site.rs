@@ -10,7 +10,7 @@ use super::region::Frame;
 use super::root::Root;
 use super::threads::Threads;
 use crate::ir::walk::{Part, stmt_parts};
-use crate::ir::{BarrierKind, BinaryOp, Block, For, Function, Place, Stmt, StmtKind};
+use crate::ir::{BarrierKind, BinaryOp, Block, Expr, For, Function, Place, Stmt, StmtKind};
 
 /// A plain store or an accumulation.
 #[derive(Debug)]
@@ -151,7 +151,11 @@ impl<'f> Ctx<'f, '_> {
                     if has_barrier(block) {
                         self.begin_moment();
                     }
+                    let chosen = if is_then { self.chosen(cond) } else { Vec::new() };
+                    let count = self.frames.len();
+                    self.frames.extend(chosen);
                     self.inside(Frame::Branch { number, is_then, conditions }, block);
+                    self.frames.truncate(count);
                     self.phase
                 });
                 if ends != [before; 2] {
@@ -188,6 +192,18 @@ impl<'f> Ctx<'f, '_> {
             | StmtKind::Pop { .. }
             | StmtKind::Opaque { .. } => self.others(stmt, number),
         }
+    }
+
+    /// What is known where a flag is true that tells of a search.
+    fn chosen(&mut self, flag: &Expr) -> Vec<Frame> {
+        let told = flag.as_local().and_then(|flag| self.values.chosen.get(&flag));
+        let mut frames = Vec::new();
+        for (variable, head) in told.into_iter().flatten() {
+            self.statements += 1;
+            let range = self.values.range(head);
+            frames.push(Frame::Chosen { number: self.statements, variable: *variable, range });
+        }
+        frames
     }
 
     fn others(&mut self, stmt: &'f Stmt, number: usize) {

@@ -168,11 +168,11 @@ impl Values<'_> {
         Some(bounds)
     }
 
-    /// The bounds of an atom that is a loop's counter, as an index.
+    /// The bounds of an atom that is a loop's counter, or has one of its values, as an index.
     fn counter_bounds(&self, atom: AtomId, frames: &[Frame]) -> Option<[Polynomial; 2]> {
         frames.iter().find_map(|frame| {
-            let Frame::Count { counter, range: Some(range), .. } = frame else { return None };
-            (self.counter_index(*counter)? == Polynomial::atom(atom, INDEX_BITS)).then(|| index_bounds(range))?
+            let (counter, range) = frame.counted()?;
+            (self.counter_index(counter)? == Polynomial::atom(atom, INDEX_BITS)).then(|| index_bounds(range))?
         })
     }
 
@@ -207,7 +207,7 @@ impl Values<'_> {
                 Frame::Count { range, .. } => {
                     range.as_ref().is_some_and(|range| range.values().into_iter().all(is_same))
                 }
-                Frame::Other { .. } => false,
+                Frame::Chosen { .. } | Frame::Other { .. } => false,
             };
             if !is_uniform {
                 return false;
@@ -230,7 +230,7 @@ impl Values<'_> {
                 None => false,
             }),
             Frame::Count { range, .. } => range.as_ref().is_some_and(|range| range.values().into_iter().all(is_same)),
-            Frame::Other { .. } => false,
+            Frame::Chosen { .. } | Frame::Other { .. } => false,
         }
     }
 

@@ -13,8 +13,8 @@ mod warp;
 pub use half::{HalfCall, half_call};
 pub use intrinsics::{ADD_ANYWHERE, ADD_TOGETHER, Intrinsic, OPAQUE_CALLS, intrinsic, intrinsic_spelling};
 pub use math::{
-    Formula, Parameter, Partial, Rule, chooses, derivative, has_pole, helper, is_math, is_steep, math_functions,
-    single_and_double,
+    Formula, Parameter, Partial, Rule, chooses, chosen_by, derivative, has_pole, helper, is_math, is_steep,
+    math_functions, single_and_double,
 };
 
 /// The manual's page of functions, in Markdown.

@@ -40,6 +40,7 @@ mod together;
 mod trust;
 mod typed_pointers;
 mod variables;
+mod winners;
 
 pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};
 pub use differentiable::differentiable_parameters;
@@ -54,5 +55,5 @@ pub use variables::{Lifted, lift};
 
 /// The names of the passes before reverse mode and after it, in order.
 pub fn passes() -> impl Iterator<Item = &'static str> {
-    normalize::passes().chain(finish::passes())
+    normalize::passes().chain([winners::WINNERS]).chain(finish::passes())
 }

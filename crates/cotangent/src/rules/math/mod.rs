@@ -80,7 +80,16 @@ pub fn is_steep(expr: &Expr) -> bool {
 
 /// Whether a function gives one of its arguments, so that the others are without effect.
 pub fn chooses(name: &str) -> bool {
-    derivative(name).is_some_and(|rule| ["fmin", "fmax"].contains(&rule.entry.name))
+    chosen_by(name).is_some()
+}
+
+/// How the first argument of a function compares with the second if the function gives the first.
+pub fn chosen_by(name: &str) -> Option<BinaryOp> {
+    match derivative(name)?.entry.name {
+        "fmin" => Some(BinaryOp::LessEqual),
+        "fmax" => Some(BinaryOp::GreaterEqual),
+        _ => None,
+    }
 }
 
 /// Whether a pure function has that name, `std::` left out.

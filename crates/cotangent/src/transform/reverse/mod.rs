@@ -21,6 +21,7 @@ mod plan;
 mod rules;
 mod variables;
 
+use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::apart::{apart, promise};
@@ -32,6 +33,7 @@ use super::shadow::Widening;
 use super::signatures::check_rules;
 use super::taken_name::{free_name, taken_name};
 use super::variables::lift;
+use super::winners::{WINNERS, keep_winners};
 use super::{AdjointParam, Analyses, Form, Request, Trust, launch};
 use crate::analysis::ordering::ordering;
 use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
@@ -273,6 +275,8 @@ impl Pullbacks {
         if let Kind::Split { saved, variables, .. } = kind {
             self.look_for_readers(normal, id, saved, variables)?;
         }
+        let with_winners = self.with_winners(normal, id, kind);
+        let normal = with_winners.as_ref().unwrap_or(normal);
         let Written { function, adjoints, copies, uses_record, slots, augmented, needed, decisions } =
             self.written_best(normal, id, kind)?;
         self.plans.push(Plan { name: function.name.clone(), decisions });
@@ -307,6 +311,19 @@ impl Pullbacks {
             first.note = Some(format!("{note}{before}").into());
         }
         Ok(Derived { function, augmented, slots, bytes: None, needed, apart })
+    }
+
+    /// The program, with running maxima of the function that keep who won.
+    fn with_winners(&self, normal: &Module, id: FunctionId, kind: &Kind) -> Option<Module> {
+        if self.analyses == Analyses::Off || self.options.trust.left_out == Some(WINNERS) {
+            return None;
+        }
+        let function = &normal.functions[id];
+        let active = LazyCell::new(|| write::active_objects(normal, function, kind, self.options.trust));
+        let function = keep_winners(normal, function, &|local| active.is_active(&Object::local(local)))?;
+        let mut normal = normal.clone();
+        normal.functions[id] = function;
+        Some(normal)
     }
 
     /// Writes a derivative. Of a host function it is the one that records least: with the stores to an array taken back or not.

@@ -143,6 +143,16 @@ pub(in crate::transform::reverse) fn write(
     })
 }
 
+/// Which objects of a function carry derivatives.
+pub(in crate::transform::reverse) fn active_objects(
+    normal: &Module,
+    primal: &Function,
+    kind: &Kind,
+    trust: Trust,
+) -> Activity {
+    believed_activity(normal, &objects(normal, primal), primal, &named_by(primal, kind), trust)
+}
+
 /// Which objects carry derivatives, as far as that is believed.
 fn believed_activity(
     normal: &Module,
