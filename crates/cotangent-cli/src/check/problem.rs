@@ -229,8 +229,8 @@ impl<'a> Problem<'a> {
     fn gradient(&self, gradient: Variant, point: &[f64], adjoints: &[f64]) -> Evaluation {
         let mut evaluation = self.with_shadows(gradient, self.at(point), adjoints);
         if let Some(word) = &self.record {
-            evaluation.args.push(evaluation.memory.buffers.len());
-            evaluation.memory.buffers.push(Buffer { ty: word.clone(), count: 1, values: vec![Value::Float(0.0)] });
+            let record = evaluation.memory.zero(self.module, word);
+            evaluation.args.push(record);
         }
         self.add_result(&mut evaluation);
         evaluation

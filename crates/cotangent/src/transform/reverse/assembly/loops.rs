@@ -30,7 +30,25 @@ enum Count {
     /// From the header, whose expressions are those of the reverse sweep.
     Header(For),
     /// The forward sweep counts them; the counter is a linear function of the number, or recorded.
-    Trips { trips: LocalId, counter: Option<For> },
+    Trips { trips: LocalId, number: LocalId, counter: Option<For> },
+}
+
+/// What the iterations of the reverse sweep begin with.
+struct Entries {
+    /// What is recorded.
+    rows: Vec<LocalId>,
+    /// The variables that stand for what is kept.
+    map: HashMap<LocalId, LocalId>,
+    /// What the number of the iteration tells.
+    numbered: Vec<(LocalId, Formula)>,
+}
+
+/// A value that each iteration changes by the same.
+struct Formula {
+    /// The variable that holds what it was before the loop.
+    first: LocalId,
+    step: BinaryOp,
+    by: Expr,
 }
 
 /// Where an iteration's values are recorded.
@@ -92,7 +110,7 @@ impl Assembly<'_> {
     ) -> Pair {
         let mut kept = Kept::default();
         let count = self.count(it, here, &mut kept);
-        let (mut rows, mut map) = self.entry_values(it, needed, here, &mut kept);
+        let Entries { mut rows, mut map, numbered } = self.entry_values(it, needed, here, &mut kept);
         let counter = it.head.map(|head| head.counter);
         if let (Count::Trips { counter: None, .. }, Some(counter)) = (&count, counter)
             && needed.contains(&counter)
@@ -129,6 +147,14 @@ impl Assembly<'_> {
         }
         let reverse_counter = counter.map(|counter| self.rules.vars.copy_of(counter, &mut map));
         self.take_rows(&rows, &storage, reverse_counter, it, &mut map, &mut body);
+        let number = self.number_of(&count, reverse_counter);
+        for (local, Formula { first, step, by }) in numbered {
+            let ty = self.rules.vars.function.locals[local].ty.clone();
+            let steps = Expr::cast(number.clone(), by.ty.clone());
+            let steps = if by.as_int() == Some(1) { steps } else { Expr::binary(BinaryOp::Multiply, steps, by) };
+            let value = Expr::binary(step, Expr::load(Place::local(first, ty)), steps);
+            body.push(declare(self.rules.vars.copy_of(local, &mut map), Some(value)));
+        }
         self.private_copies(it, &sliced.slice, &mut map, &mut body);
         let (slice, copies) = copy_block(&sliced.slice, &mut self.rules.vars.function, &mut self.rules.vars.names);
         map.extend(copies);
@@ -140,15 +166,9 @@ impl Assembly<'_> {
         Pair { forward: before, reverse: vec![reverse] }
     }
 
-    /// What an iteration begins with: what is recorded, and the variables that stand for what is kept.
-    fn entry_values(
-        &mut self,
-        it: &Loop<'_>,
-        needed: &Needed,
-        here: &BTreeSet<Object>,
-        kept: &mut Kept,
-    ) -> (Vec<LocalId>, HashMap<LocalId, LocalId>) {
-        let (mut rows, mut map) = (Vec::new(), HashMap::new());
+    /// What an iteration begins with.
+    fn entry_values(&mut self, it: &Loop<'_>, needed: &Needed, here: &BTreeSet<Object>, kept: &mut Kept) -> Entries {
+        let (mut rows, mut map, mut numbered) = (Vec::new(), HashMap::new(), Vec::new());
         for (local, entry) in self.rules.values().entries(it, needed, here) {
             match entry {
                 Entry::Recorded => {
@@ -158,6 +178,12 @@ impl Assembly<'_> {
                     }
                     rows.push(local);
                 }
+                Entry::Numbered { step, by } => {
+                    self.rules.decide(it.stmt.span, self.rules.vars.name_of(local), How::ByNumber);
+                    let place = Place::local(local, self.rules.vars.function.locals[local].ty.clone());
+                    let first = self.keep_place(&place, kept);
+                    numbered.push((local, Formula { first, step, by: self.settled(by, here, kept) }));
+                }
                 Entry::Kept => {
                     self.rules.decide(it.stmt.span, self.rules.vars.name_of(local), How::ChangedAfterLoop);
                     let place = Place::local(local, self.rules.vars.function.locals[local].ty.clone());
@@ -165,7 +191,18 @@ impl Assembly<'_> {
                 }
             }
         }
-        (rows, map)
+        Entries { rows, map, numbered }
+    }
+
+    /// The number of an iteration of the reverse sweep, from zero.
+    fn number_of(&self, count: &Count, counter: Option<LocalId>) -> Expr {
+        match (count, counter) {
+            (Count::Trips { number, .. }, _) => Expr::load(Place::local(*number, Type::INT)),
+            (Count::Header(head), Some(counter)) => {
+                iteration_number(head, Expr::load(Place::local(counter, head.from.ty.clone())))
+            }
+            (Count::Header(_), None) => Expr::int(0),
+        }
     }
 
     fn count(&mut self, it: &Loop<'_>, here: &BTreeSet<Object>, kept: &mut Kept) -> Count {
@@ -189,7 +226,8 @@ impl Assembly<'_> {
             (Iterations::Header | Iterations::Formula | Iterations::Counted, _) => None,
         };
         let trips = self.rules.vars.add("_trips", Type::INT);
-        Count::Trips { trips, counter }
+        let number = self.rules.vars.add("_k", Type::INT);
+        Count::Trips { trips, number, counter }
     }
 
     /// The loop of the forward sweep, with what it records.
@@ -378,8 +416,7 @@ impl Assembly<'_> {
                 }
             }
             (Count::Header(head), None) => head,
-            (Count::Trips { trips, counter: head }, counter) => {
-                let number = self.rules.vars.add("_k", Type::INT);
+            (Count::Trips { trips, number, counter: head }, counter) => {
                 if let (Some(head), Some(counter)) = (head, counter) {
                     let number = Expr::load(Place::local(number, Type::INT));
                     body.insert(0, declare(counter, Some(counter_of(&head, number))));

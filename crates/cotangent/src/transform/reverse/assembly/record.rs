@@ -1,8 +1,7 @@
 //! The record in global memory: where values go that the reverse sweep needs and that are too many for variables.
 //!
 //! Each thread has a stack of words, and words of neighbouring threads lie side by side (`base[slot * threads + thread]`),
-//! so that a warp's accesses are one transaction. A word has eight bytes; where only floats are
-//! recorded, four.
+//! so that a warp's accesses are one transaction. A word is as wide as the widest value that is recorded.
 
 use crate::ir::walk::{self};
 use crate::ir::{
@@ -96,14 +95,10 @@ pub(in crate::transform::reverse) fn lower(
     let mut body = std::mem::take(&mut function.body);
     let mut types = types.to_vec();
     let has_count = matches!(start, Start::Filled | Start::Counted);
-    if has_count && !types.contains(&Type::LONG) {
-        types.push(Type::LONG);
+    if has_count && !types.contains(&COUNT) {
+        types.push(COUNT);
     }
-    // Values of one floating type are words themselves; others share words of eight bytes.
-    let word_type = match types.as_slice() {
-        [ty @ Type::Float(_)] => ty.clone(),
-        _ => Type::DOUBLE,
-    };
+    let word_type = word_of(&types);
     let base_type = Type::pointer(word_type.clone());
     let base = names.add(function, "_record", base_type.clone());
     function.params.push(base);
@@ -133,11 +128,11 @@ pub(in crate::transform::reverse) fn lower(
     }
     let limit_slots = limit.map(|limit| limit.slots);
     let slots = Slots { views, word: word_type, top, thread, threads, limit: limit_slots };
-    let count = slots.slot_at(long(0), &Type::LONG);
+    let count = slots.slot_at(long(0), &COUNT);
     let first = match start {
         Start::Empty => Some(long(0)),
         Start::Filled => Some(long(1)),
-        Start::Counted => Some(Expr::load(count.clone())),
+        Start::Counted => Some(Expr::cast(Expr::load(count.clone()), Type::LONG)),
         Start::Numbered(_) => None,
     };
     match (first, start) {
@@ -150,10 +145,26 @@ pub(in crate::transform::reverse) fn lower(
     }
     head.extend(body);
     if start == Start::Filled {
-        head.push(assign(count, Expr::load(Place::local(top, Type::LONG))));
+        head.push(assign(count, Expr::cast(Expr::load(Place::local(top, Type::LONG)), COUNT)));
         head.extend(limit.map(|limit| limit.tell(true)));
     }
     function.body = head;
+}
+
+/// The number of values in a record, as its first slot has it.
+const COUNT: Type = Type::UINT;
+
+/// The type of the words for values of some types. A floating type among them is one of the word too, or narrower: all
+/// floating types have eight bytes where `float` is made to mean `double`.
+fn word_of(types: &[Type]) -> Type {
+    let widest = types.iter().map(size_of).max().unwrap_or(8);
+    let has_numbers = types.iter().any(|ty| matches!(ty, Type::Float(_)));
+    match types {
+        [only @ (Type::Float(_) | Type::Int(_) | Type::Bool)] => only.clone(),
+        _ if widest > 4 => Type::DOUBLE,
+        _ if has_numbers => Type::FLOAT,
+        _ => types.iter().find(|ty| size_of(ty) == widest).cloned().unwrap_or(Type::DOUBLE),
+    }
 }
 
 struct Slots {
@@ -238,7 +249,9 @@ impl Slots {
             Some(row) => Expr::binary(BinaryOp::Add, row, load(self.thread)),
             None => load(self.thread),
         };
-        let index = if size_of(ty) == size_of(&self.word) {
+        // Where `float` is made to mean `double`, it is wider than an `int`.
+        let has_other_width = self.word == Type::FLOAT && *ty != Type::FLOAT;
+        let index = if size_of(ty) == size_of(&self.word) && !has_other_width {
             word
         } else {
             // Written with `sizeof`, so that the record is right too where `float` is made to mean `double`.

@@ -6,7 +6,7 @@ use super::super::headers::keeps_bits;
 use super::super::variables::uses::Needed;
 use super::Values;
 use crate::analysis::Object;
-use crate::ir::{BinaryOp, For, LocalId, Stmt, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, For, LocalId, Stmt, StmtKind, Type};
 use crate::transform::{Fact, Trust};
 
 /// A loop of the primal program.
@@ -33,10 +33,12 @@ pub(in crate::transform::reverse) enum Iterations {
 }
 
 /// How an iteration of the reverse sweep gets a value that the forward iteration began with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::transform::reverse) enum Entry {
+#[derive(Clone, Copy, Debug)]
+pub(in crate::transform::reverse) enum Entry<'a> {
     /// The loop changes it: recorded in each iteration.
     Recorded,
+    /// The loop changes it by the same in each iteration: the value before the loop, and so often this step.
+    Numbered { step: BinaryOp, by: &'a Expr },
     /// What follows the loop changes it: kept once, before the loop.
     Kept,
 }
@@ -90,12 +92,12 @@ impl Values<'_> {
 
     /// The values that an iteration must begin with, where they are no longer there. `here` are the objects that the loop
     /// or a later statement of the frame writes.
-    pub(in crate::transform::reverse) fn entries(
+    pub(in crate::transform::reverse) fn entries<'a>(
         &self,
-        it: &Loop<'_>,
+        it: &Loop<'a>,
         needed: &Needed,
         here: &BTreeSet<Object>,
-    ) -> Vec<(LocalId, Entry)> {
+    ) -> Vec<(LocalId, Entry<'a>)> {
         let mut found = Vec::new();
         for local in needed.iter().filter(|local| !it.declared.contains(local)) {
             let followed = self.vars.followed(*local);
@@ -105,11 +107,37 @@ impl Values<'_> {
             let object = Object::local(followed);
             let is_changed = it.written.contains(&object);
             if self.vars.facts.trust.answer(Fact::Entries, true, is_changed) {
-                found.push((*local, Entry::Recorded));
+                found.push((*local, self.numbered(it, *local).unwrap_or(Entry::Recorded)));
             } else if here.contains(&object) {
                 found.push((*local, Entry::Kept));
             }
         }
         found
+    }
+
+    /// An integer to which each iteration adds the same, once, or a pointer that goes on by the same.
+    fn numbered<'a>(&self, it: &Loop<'a>, local: LocalId) -> Option<Entry<'a>> {
+        if self.vars.facts.trust != Trust::default() {
+            return None;
+        }
+        let followed = self.vars.followed(local);
+        let writes = |stmt: &&Stmt| self.vars.written_inside(stmt).contains(&followed);
+        let mut writers = it.stmt.kind.loop_body()?.iter().filter(writes);
+        let (Some(Stmt { kind: StmtKind::Assign { place, value }, .. }), None) = (writers.next(), writers.next())
+        else {
+            return None;
+        };
+        let ExprKind::Binary(step, old, by) = &value.kind else { return None };
+        let is_sum = match self.vars.function.locals[local].ty {
+            Type::Int(_) => matches!(step, BinaryOp::Add | BinaryOp::Subtract),
+            Type::Pointer(_) => *step == BinaryOp::Offset,
+            Type::Void | Type::Bool | Type::Float(_) | Type::Array(..) | Type::Record(_) | Type::Opaque(_) => false,
+        };
+        let is_step = is_sum
+            && place.as_local() == Some(followed)
+            && old.as_local() == Some(followed)
+            && !self.vars.reads(by).contains(&followed)
+            && !self.changes(by, &it.written);
+        is_step.then_some(Entry::Numbered { step: *step, by })
     }
 }
