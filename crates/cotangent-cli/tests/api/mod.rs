@@ -77,6 +77,11 @@ fn the_winner_is_the_one_that_the_comparison_chose() {
 }
 
 #[test]
+fn the_gradient_of_a_softmax_is_as_exact_as_its_closed_form() {
+    assert_eq!(printed(&run(&folder().join("softmax.cu"), &[])), "as exact as the closed form\n");
+}
+
+#[test]
 fn a_block_that_cannot_run_is_reported_before_its_launch() {
     let file = folder().join("limits.cu");
     let too_much = "much shared: `scale_grad` needs 300000 bytes of shared memory for a block, and the device has 232448. \

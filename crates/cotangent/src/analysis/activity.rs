@@ -15,14 +15,27 @@ use crate::rules::runtime_class;
 #[derive(Clone, Debug)]
 pub struct Activity {
     named: BTreeSet<LocalId>,
+    /// What is known to carry none.
+    constant: BTreeSet<Object>,
     varied: BTreeSet<Object>,
     useful: BTreeSet<Object>,
 }
 
 /// Finds the active objects, given the parameters that are named.
 pub fn activity(module: &Module, objects: &Objects<'_>, body: &Block, named: &[LocalId]) -> Activity {
-    let mut activity =
-        Activity { named: named.iter().copied().collect(), varied: BTreeSet::new(), useful: BTreeSet::new() };
+    activity_besides(module, objects, body, named, BTreeSet::new())
+}
+
+/// The same, where some objects are known to carry no derivatives.
+pub fn activity_besides(
+    module: &Module,
+    objects: &Objects<'_>,
+    body: &Block,
+    named: &[LocalId],
+    constant: BTreeSet<Object>,
+) -> Activity {
+    let named = named.iter().copied().collect();
+    let mut activity = Activity { named, constant, varied: BTreeSet::new(), useful: BTreeSet::new() };
     let mut flows = Vec::new();
     walk::each_stmt(body, &mut |stmt| flows.extend(flow(module, objects, &stmt.kind)));
     let groups = groups(objects, body);
@@ -108,12 +121,15 @@ impl Activity {
     /// Whether an object depends on the named parameters.
     pub fn is_varied(&self, object: &Object) -> bool {
         let is_named = matches!(object.base, Base::Local(local) if self.named.contains(&local));
-        is_named || object.base == Base::Unknown || self.varied.contains(object)
+        let is_varied = is_named || object.base == Base::Unknown || self.varied.contains(object);
+        is_varied && !self.constant.contains(object)
     }
 
     fn is_useful(&self, object: &Object) -> bool {
         let is_named = matches!(object.base, Base::Local(local) if self.named.contains(&local));
-        (is_named && !object.path.is_empty()) || object.base == Base::Unknown || self.useful.contains(object)
+        let is_useful =
+            (is_named && !object.path.is_empty()) || object.base == Base::Unknown || self.useful.contains(object);
+        is_useful && !self.constant.contains(object)
     }
 }
 

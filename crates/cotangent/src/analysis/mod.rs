@@ -22,12 +22,13 @@ mod race_tests;
 pub mod region;
 pub mod root;
 pub mod shared;
+pub mod shift;
 pub mod site;
 pub mod threads;
 pub mod touch;
 mod uniform;
 
-pub use activity::{Activity, activity, carries_floats};
+pub use activity::{Activity, activity, activity_besides, carries_floats};
 pub use effects::{
     Effects, allocated, call_writes, effects, freed_params, is_pure, may_be_brought, reads_through, stmt_writes,
     takes_bits, uses_memory, variables_of, written,

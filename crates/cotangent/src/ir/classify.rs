@@ -40,6 +40,11 @@ impl Expr {
         if let ExprKind::Int(value) = self.kind { Some(value) } else { None }
     }
 
+    /// The floating constant that it is.
+    pub fn as_float(&self) -> Option<f64> {
+        if let ExprKind::Float(real) = self.kind { Some(real.0) } else { None }
+    }
+
     /// What it converts.
     pub fn as_cast(&self) -> Option<&Expr> {
         if let ExprKind::Cast(operand) = &self.kind { Some(operand) } else { None }

@@ -14,6 +14,7 @@ mod forward;
 mod fuse;
 mod known_values;
 mod launch;
+mod lives;
 mod locals;
 mod merge;
 mod normalize;

@@ -10,7 +10,9 @@ use super::locals::{in_type, rename};
 use super::overlap::root;
 use crate::ir::same::same_place;
 use crate::ir::walk::{self, Node, PartMut, own_variable};
-use crate::ir::{BarrierKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt, StmtKind};
+use crate::ir::{
+    BarrierKind, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Space, Stmt, StmtKind,
+};
 use lines::Lines;
 
 /// Simplifies one function.
@@ -24,6 +26,9 @@ pub(super) fn simplify(function: &mut Function) {
         drop_unread(function, &mut body);
         drop_empty(&mut body);
         merge_barriers(&mut body);
+        if function.space == Space::Kernel {
+            drop_last_barriers(&mut body);
+        }
         merge_branches(&mut body);
         sink_sums(&mut body);
         settle_block(&mut body);
@@ -32,6 +37,36 @@ pub(super) fn simplify(function: &mut Function) {
         }
     }
     function.body = body;
+}
+
+/// Drops barriers after which a kernel does nothing.
+fn drop_last_barriers(body: &mut Block) {
+    fn only_waits(stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            StmtKind::Barrier { into, .. } => into.is_none(),
+            StmtKind::For(head) => head.body.iter().all(only_waits),
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => false,
+        }
+    }
+    while body.last().is_some_and(only_waits) {
+        body.pop();
+    }
 }
 
 /// Drops the declarations of pointers that nobody follows, of the variables that `may_go`.

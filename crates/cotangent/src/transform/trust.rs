@@ -31,10 +31,12 @@ pub enum Fact {
     Alone,
     /// That all threads of a block add to one place.
     Together,
+    /// That a shift cancels.
+    Shift,
 }
 
 /// The facts by the words for them.
-pub const FACTS: [(&str, Fact); 12] = [
+pub const FACTS: [(&str, Fact); 13] = [
     ("activity", Fact::Activity),
     ("standing", Fact::Standing),
     ("memory", Fact::Memory),
@@ -47,6 +49,7 @@ pub const FACTS: [(&str, Fact); 12] = [
     ("size", Fact::Size),
     ("alone", Fact::Alone),
     ("together", Fact::Together),
+    ("shift", Fact::Shift),
 ];
 
 /// What is believed.

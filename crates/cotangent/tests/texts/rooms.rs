@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use cotangent::analysis::ordering::{asks_for_thread, is_without_jumps, may_meet, may_meet_in_block, ordering};
 use cotangent::analysis::race::{Addition, AdjointParam, Sharing, additions};
+use cotangent::analysis::shift::shifts;
 use cotangent::analysis::{
     Base, Object, Objects, Step, Uniform, activity, effects, is_pure, objects, reads_through, stmt_writes, uses_memory,
     variables_of,
@@ -33,6 +34,7 @@ pub(crate) const ROOMS: &[Room] = &[
     Room { name: "privatize", options: &["function="], run: privatized },
     Room { name: "objects", options: &["function="], run: objects_of },
     Room { name: "activity", options: &["function=", "wrt="], run: activity_of },
+    Room { name: "shift", options: &["function="], run: shifts_of },
     Room { name: "effects", options: &[], run: effects_of },
     Room { name: "uniform", options: &["function=", "alone"], run: uniform_values },
     Room { name: "owner", options: &["function=", "adjoints=", "own=", "anywhere="], run: owned },
@@ -264,6 +266,16 @@ fn activity_of(module: Module, options: &Options) -> Result<String, String> {
         of(&|it| activity.is_touched(it) && !activity.is_varied(it)),
         of(&|it| !activity.is_touched(it)),
     ))
+}
+
+/// The variables that cancel.
+fn shifts_of(module: Module, options: &Options) -> Result<String, String> {
+    let function = &module.functions[function(&module, options)?];
+    let found: Vec<&str> = shifts(&module, &objects(&module, function), function)
+        .into_iter()
+        .map(|local| function.local_name(local))
+        .collect();
+    Ok(if found.is_empty() { "none cancels\n".to_owned() } else { format!("{} cancels\n", found.join(", ")) })
 }
 
 /// What calling each function does.

@@ -1,7 +1,7 @@
 //! What the derivative of one function needs of others: derivatives that are written on the way.
 
 use super::super::shadow::Widening;
-use super::super::{Trust, launch};
+use super::super::{Analyses, Trust, launch};
 use super::plan::left::Left;
 use crate::analysis::Object;
 use crate::diagnostic::Diagnostic;
@@ -67,6 +67,8 @@ pub(super) struct Options {
     pub(super) widening: Widening,
     /// What is not believed, in tests.
     pub(super) trust: Trust,
+    /// Whether facts are asked for that save time and memory only.
+    pub(super) analyses: Analyses,
 }
 
 /// The parameters of a kernel that are active, that may change between its sweeps, and that other streams add to.

@@ -27,6 +27,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::apart::{apart, promise};
 use super::convergence::divergent_returns;
 use super::finish::{Finish, finish};
+use super::lives::{Lives, lives_apart};
 use super::normalize::{Inlining, normal_form};
 use super::overlap::merge_overlapping;
 use super::shadow::Widening;
@@ -37,7 +38,7 @@ use super::winners::{WINNERS, keep_winners};
 use super::{AdjointParam, Analyses, Form, Request, Trust, launch};
 use crate::analysis::ordering::ordering;
 use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
-use crate::analysis::{self, Base, Object};
+use crate::analysis::{self, Activity, Base, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, SHARED_LIMIT};
 use crate::ir::walk;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, order};
@@ -71,9 +72,13 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
         let normal = normalize(module, &mut program, request, &inlined)?;
         let mut pullbacks = Pullbacks {
             output: program,
-            analyses: request.analyses,
             lessons: Lessons { fleeting: fleeting.clone(), ..Lessons::default() },
-            options: Options { record_slots: request.record_slots, widening: widening.clone(), trust: request.trust },
+            options: Options {
+                record_slots: request.record_slots,
+                widening: widening.clone(),
+                trust: request.trust,
+                analyses: request.analyses,
+            },
             ..Pullbacks::default()
         };
         let wrt = lifted.wrt.clone();
@@ -163,7 +168,6 @@ struct Lessons {
 pub(super) struct Pullbacks {
     /// The program with its derivatives after it.
     output: Module,
-    analyses: Analyses,
     options: Options,
     /// What derivatives call, by function, by arguments, and by whether it gives slopes with a value.
     known: HashMap<(FunctionId, Pattern, bool), FunctionId>,
@@ -275,10 +279,15 @@ impl Pullbacks {
         if let Kind::Split { saved, variables, .. } = kind {
             self.look_for_readers(normal, id, saved, variables)?;
         }
-        let with_winners = self.with_winners(normal, id, kind);
-        let normal = with_winners.as_ref().unwrap_or(normal);
-        let Written { function, adjoints, copies, uses_record, slots, augmented, needed, decisions } =
-            self.written_best(normal, id, kind)?;
+        let (prepared, lives) = self.prepared(normal, id, kind, true);
+        let mut written = self.written_best(prepared.as_ref().unwrap_or(normal), id, kind)?;
+        let mut prepared = prepared;
+        if !written.joins(&lives) {
+            prepared = self.prepared(normal, id, kind, false).0;
+            written = self.written_best(prepared.as_ref().unwrap_or(normal), id, kind)?;
+        }
+        let normal = prepared.as_ref().unwrap_or(normal);
+        let Written { function, adjoints, copies, uses_record, slots, augmented, needed, decisions } = written;
         self.plans.push(Plan { name: function.name.clone(), decisions });
         fits_in_shared_memory(normal, id, &function)?;
         if uses_record && matches!(kind, Kind::Pullback(_) | Kind::Slopes(_)) {
@@ -293,7 +302,7 @@ impl Pullbacks {
             }
         };
         let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new())).transpose()?;
-        let apart = match (kind, self.analyses) {
+        let apart = match (kind, self.options.analyses) {
             (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On) => {
                 apart(&self.output, &function, &adjoints, ordering(normal, id))
             }
@@ -313,17 +322,26 @@ impl Pullbacks {
         Ok(Derived { function, augmented, slots, bytes: None, needed, apart })
     }
 
-    /// The program, with running maxima of the function that keep who won.
-    fn with_winners(&self, normal: &Module, id: FunctionId, kind: &Kind) -> Option<Module> {
-        if self.analyses == Analyses::Off || self.options.trust.left_out == Some(WINNERS) {
-            return None;
+    /// The program with the function as it is differentiated, if that is another: uses of a shared array have arrays of their own,
+    /// and searches keep who won.
+    fn prepared(&self, normal: &Module, id: FunctionId, kind: &Kind, splits: bool) -> (Option<Module>, Lives) {
+        if self.options.analyses == Analyses::Off {
+            return (None, Lives::new());
         }
-        let function = &normal.functions[id];
-        let active = LazyCell::new(|| write::active_objects(normal, function, kind, self.options.trust));
-        let function = keep_winners(normal, function, &|local| active.is_active(&Object::local(local)))?;
-        let mut normal = normal.clone();
-        normal.functions[id] = function;
-        Some(normal)
+        let active = |function: &Function| write::active_objects(normal, function, kind, &self.options);
+        let mut function = &normal.functions[id];
+        let apart =
+            lives_apart(normal, function).filter(|(apart, lives)| splits && differs(apart, lives, &active(apart)));
+        let lives = apart.as_ref().map(|(_, lives)| lives.clone()).unwrap_or_default();
+        function = apart.as_ref().map_or(function, |(apart, _)| apart);
+        let known = LazyCell::new(|| active(function));
+        let is_active = |local| known.is_active(&Object::local(local));
+        let is_asked = self.options.trust.left_out != Some(WINNERS);
+        let winners = if is_asked { keep_winners(normal, function, &is_active) } else { None };
+        let Some(function) = winners.or(apart.map(|(apart, _)| apart)) else { return (None, lives) };
+        let mut module = normal.clone();
+        module.functions[id] = function;
+        (Some(module), lives)
     }
 
     /// Writes a derivative. Of a host function it is the one that records least: with the stores to an array taken back or not.
@@ -335,7 +353,7 @@ impl Pullbacks {
         })?;
         let function = &normal.functions[id];
         let Kind::Gradient { wrt, rolled_back, .. } = kind else { return Ok(best) };
-        if function.space != Space::Host || self.analyses == Analyses::Off || !best.uses_record {
+        if function.space != Space::Host || self.options.analyses == Analyses::Off || !best.uses_record {
             return Ok(best);
         }
         let mut restored: Vec<Left> = Vec::new();
@@ -411,10 +429,19 @@ impl Pullbacks {
         copies: &HashMap<LocalId, LocalId>,
     ) -> Result<FunctionId, Vec<Diagnostic>> {
         let id = self.output.functions.push(function);
-        let known = Finish { adjoints, copies, analyses: self.analyses, trust: self.options.trust };
+        let known = Finish { adjoints, copies, analyses: self.options.analyses, trust: self.options.trust };
         finish(&mut self.output, id, &known)?;
         Ok(id)
     }
+}
+
+/// Whether one use of an array carries derivatives and the other does not.
+fn differs(function: &Function, lives: &Lives, active: &Activity) -> bool {
+    let is_active = |name: &Name| {
+        let found = function.locals.ids().find(|local| function.locals[*local].name == *name);
+        found.is_some_and(|local| active.is_active(&Object::local(local)))
+    };
+    lives.iter().any(|[first, second]| is_active(first) != is_active(second))
 }
 
 /// Adjoints of `__shared__` variables are `__shared__` themselves, and ptxas refuses a kernel with more than it allows.

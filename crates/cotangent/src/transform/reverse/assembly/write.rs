@@ -15,17 +15,19 @@ use super::record::{self, Limit, Start};
 use super::settle::Kept;
 use super::split::Apart;
 use super::{Assembly, frees, slots, tape};
-use crate::analysis::{Activity, Object, Objects, activity, objects};
+use crate::analysis::shift::{candidates, shifts};
+use crate::analysis::{Activity, Object, Objects, activity_besides, objects};
 use crate::ir::walk;
 use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Type};
 use crate::rules::{PUSH, RESERVE};
 use crate::transform::accumulate::AdjointParam;
+use crate::transform::lives::{Lives, lives_together};
 use crate::transform::locals::{params_first, tell_apart};
 use crate::transform::refused_stores::refused_stores;
 use crate::transform::refused_views::refused_views;
 use crate::transform::shadow::Shadows;
 use crate::transform::variables::{label, labels};
-use crate::transform::{Fact, Trust};
+use crate::transform::{Analyses, Fact, Trust};
 
 /// A derivative.
 pub(in crate::transform::reverse) struct Written {
@@ -45,6 +47,22 @@ pub(in crate::transform::reverse) struct Written {
 }
 
 impl Written {
+    /// Whether the uses of shared arrays could be made one array again.
+    pub(in crate::transform::reverse) fn joins(&mut self, lives: &Lives) -> bool {
+        if lives.is_empty() {
+            return true;
+        }
+        let Some(map) = lives_together(&mut self.function, lives) else { return false };
+        for adjoint in &mut self.adjoints {
+            adjoint.primal = map.get(&adjoint.primal).copied().unwrap_or(adjoint.primal);
+        }
+        let others = match &mut self.slots {
+            Some(SlotCount::Counted(counting)) => Some(counting),
+            Some(SlotCount::Fixed(_) | SlotCount::Stated(_)) | None => None,
+        };
+        self.augmented.iter_mut().chain(others).all(|function| lives_together(function, lives).is_some())
+    }
+
     /// How many values of iterations a host function records.
     pub(in crate::transform::reverse) fn recorded(&self) -> usize {
         let mut count = 0;
@@ -78,8 +96,9 @@ pub(in crate::transform::reverse) fn write(
     let primal = &normal.functions[id];
     let objects = objects(normal, primal);
     let named = named_by(primal, kind);
-    let Options { record_slots, widening, trust } = derivatives.options().clone();
-    let activity = believed_activity(normal, &objects, primal, &named, trust);
+    let options = derivatives.options().clone();
+    let activity = believed_activity(normal, &objects, primal, &named, &options);
+    let Options { record_slots, widening, trust, .. } = options;
     let changed = changed_between(primal, &objects, kind);
     let facts = Facts::new(normal, primal, &objects, &activity, &changed, trust);
     let name = derivatives.free_name(name_of(normal, primal, kind, &named));
@@ -148,9 +167,9 @@ pub(in crate::transform::reverse) fn active_objects(
     normal: &Module,
     primal: &Function,
     kind: &Kind,
-    trust: Trust,
+    options: &Options,
 ) -> Activity {
-    believed_activity(normal, &objects(normal, primal), primal, &named_by(primal, kind), trust)
+    believed_activity(normal, &objects(normal, primal), primal, &named_by(primal, kind), options)
 }
 
 /// Which objects carry derivatives, as far as that is believed.
@@ -159,9 +178,16 @@ fn believed_activity(
     objects: &Objects<'_>,
     primal: &Function,
     named: &[LocalId],
-    trust: Trust,
+    options: &Options,
 ) -> Activity {
-    let mut found = activity(normal, objects, &primal.body, named);
+    let trust = options.trust;
+    let shifts = match trust {
+        _ if options.analyses == Analyses::Off || trust.doubted == Some(Fact::Shift) => BTreeSet::new(),
+        Trust { denied: Some(Fact::Shift), .. } => candidates(primal),
+        Trust { .. } => shifts(normal, objects, primal),
+    };
+    let constant = shifts.into_iter().map(Object::local).collect();
+    let mut found = activity_besides(normal, objects, &primal.body, named, constant);
     let own = primal.locals.ids().filter(|local| !primal.params.contains(local)).map(Object::local);
     if trust.doubted == Some(Fact::Activity) {
         found.add(own);

@@ -1,0 +1,163 @@
+//! A shared array that is used twice is two arrays while the derivative is written.
+//!
+//! `partial[threadIdx.x] = greatest; …; partial[threadIdx.x] = sum; …`: what the second use reads has nothing to do with the
+//! first, and carries derivatives where that may carry none. Afterwards it is one array again, if the first use is over where the
+//! second begins.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::locals::{NewLocals, declare, rename};
+use super::shadow::shadow_name;
+use crate::ir::same::same_expr;
+use crate::ir::walk::{self, Node};
+use crate::ir::{
+    Builtin, Expr, ExprKind, Function, Local, LocalId, Module, Name, PlaceKind, Space, Stmt, StmtKind, Storage, Type,
+};
+
+/// The names of an array's two uses.
+pub(super) type Lives = Vec<[Name; 2]>;
+
+/// A kernel in which each use of a shared array has an array of its own; none if there is none that is used twice.
+///
+/// *All of an array is stored anew* by a statement that every thread runs, if each thread stores to one element of the array only,
+/// whatever it stores: then no other element has ever been stored to, and none of the others may be read.
+pub(super) fn lives_apart(module: &Module, function: &Function) -> Option<(Function, Lives)> {
+    if function.space != Space::Kernel {
+        return None;
+    }
+    let (mut apart, mut lives) = (function.clone(), Lives::new());
+    let mut names = NewLocals::new(module, function);
+    while let Some((position, array)) = second_use(&apart) {
+        let variable = apart.locals[array].clone();
+        let name = names.name(&variable.name);
+        lives.push([variable.name.clone(), name.clone()]);
+        let later = apart.locals.push(Local { name, ..variable });
+        rename(&mut apart.body[position..], &HashMap::from([(array, later)]));
+        let declared = apart.body.iter().position(|stmt| walk::declared_local(stmt) == Some(array))?;
+        apart.body.insert(declared + 1, declare(later, None));
+    }
+    (!lives.is_empty()).then_some((apart, lives))
+}
+
+/// The last statement that stores all of an array anew which was used before, and that array.
+fn second_use(function: &Function) -> Option<(usize, LocalId)> {
+    function.body.iter().enumerate().rev().find_map(|(position, stmt)| {
+        let array = stored_anew(function, stmt)?;
+        let is_second = walk::mentions(&function.body[..position], array) && is_one_element_a_thread(function, array);
+        is_second.then_some((position, array))
+    })
+}
+
+/// The shared array to which a statement stores, and which its value does not read.
+fn stored_anew(function: &Function, stmt: &Stmt) -> Option<LocalId> {
+    let StmtKind::Assign { place, value } = &stmt.kind else { return None };
+    let PlaceKind::Index(base, index) = &place.kind else { return None };
+    let array = base.as_local()?;
+    let is_shared = function.locals[array].storage == Storage::Shared;
+    let is_read = walk::expr_mentions(value, array) || walk::expr_mentions(index, array);
+    (is_shared && matches!(place.ty, Type::Float(_)) && !is_read).then_some(array)
+}
+
+/// Whether all stores to an array have one index, which tells the thread, and nothing else writes it.
+fn is_one_element_a_thread(function: &Function, array: LocalId) -> bool {
+    let assigned = walk::assigned_locals(&function.body);
+    let mut indices: Vec<&Expr> = Vec::new();
+    let mut is_simple = true;
+    walk::each_stmt(&function.body, &mut |stmt| {
+        for place in walk::written_places(stmt) {
+            if walk::own_variable(place) != Some(array) {
+                continue;
+            }
+            match (&place.kind, &stmt.kind) {
+                (PlaceKind::Index(base, index), StmtKind::Assign { .. }) if base.as_local() == Some(array) => {
+                    indices.push(index);
+                }
+                (_, _) => is_simple = false,
+            }
+        }
+    });
+    // Every mention is one of an element.
+    let (mut elements, mut mentions) = (0, 0);
+    walk::each_place(&function.body, &mut |place| {
+        mentions += usize::from(place.as_local() == Some(array));
+        let is_element = matches!(&place.kind, PlaceKind::Index(base, _) if base.as_local() == Some(array));
+        elements += usize::from(is_element);
+    });
+    walk::each_expr(&function.body, &mut |expr| {
+        is_simple &= expr.as_address().and_then(walk::own_variable) != Some(array);
+    });
+    let [first, others @ ..] = indices.as_slice() else { return false };
+    is_simple
+        && elements == mentions
+        && is_of_thread(function, first, &assigned)
+        && others.iter().all(|other| same_expr(first, other))
+}
+
+/// Whether an index is the same whenever a thread computes it.
+fn is_of_thread(function: &Function, index: &Expr, assigned: &HashSet<LocalId>) -> bool {
+    let counters = counters(function);
+    let is_fixed = |node: Node<'_>| match node {
+        Node::Expr(expr) => match &expr.kind {
+            ExprKind::Load(place) => place.as_local().is_some_and(|local| {
+                !assigned.contains(&local) && !counters.contains(&local) && matches!(place.ty, Type::Int(_))
+            }),
+            ExprKind::Builtin(Builtin::ThreadIdx(_) | Builtin::BlockDim(_))
+            | ExprKind::Int(_)
+            | ExprKind::Cast(_)
+            | ExprKind::Binary(..) => true,
+            ExprKind::Bool(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => false,
+        },
+        Node::Place(_) | Node::Stmt(_) => true,
+    };
+    walk::visit_expr(index, &mut |node| {
+        if is_fixed(node) { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
+    })
+    .is_continue()
+}
+
+/// Variables that are declared anew, in a loop, or count one.
+fn counters(function: &Function) -> BTreeSet<LocalId> {
+    let mut found = BTreeSet::new();
+    walk::each_stmt(&function.body, &mut |stmt| {
+        if stmt.kind.is_loop() {
+            walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| found.extend(walk::declared_local(inner)));
+        }
+    });
+    found
+}
+
+/// Makes the uses of arrays one array again, and tells which became which. None if one is not over where the next begins.
+pub(super) fn lives_together(function: &mut Function, lives: &Lives) -> Option<HashMap<LocalId, LocalId>> {
+    let mut map = HashMap::new();
+    // The last use was taken apart first.
+    for [first, second] in lives.iter().rev() {
+        let named = |name: &Name| function.locals.ids().find(|local| function.locals[*local].name == *name);
+        let (first, second) = (named(first)?, named(second)?);
+        let uses = |stmt: &Stmt, local: LocalId| walk::mentions(std::slice::from_ref(stmt), local);
+        let last = function.body.iter().rposition(|stmt| uses(stmt, first));
+        let begin = function.body.iter().position(|stmt| uses(stmt, second));
+        if let (Some(last), Some(begin)) = (last, begin)
+            && last >= begin
+        {
+            return None;
+        }
+        // The adjoint of the second use may be the only one.
+        let [wanted, shadow] = [first, second].map(|local| shadow_name(&function.locals[local].name));
+        if let (None, Some(shadow)) = (named(&wanted), named(&shadow)) {
+            function.locals[shadow].name = wanted;
+        }
+        function.body.retain(|stmt| walk::declared_local(stmt) != Some(second));
+        rename(&mut function.body, &HashMap::from([(second, first)]));
+        map.insert(second, first);
+    }
+    Some(map)
+}
