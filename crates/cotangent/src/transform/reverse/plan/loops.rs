@@ -6,7 +6,7 @@ use super::super::headers::keeps_bits;
 use super::super::variables::uses::Needed;
 use super::Values;
 use crate::analysis::Object;
-use crate::ir::{BinaryOp, Expr, ExprKind, For, LocalId, Stmt, StmtKind, Type};
+use crate::ir::{BinaryOp, Expr, ExprKind, For, LocalId, Place, Stmt, StmtKind, Type, UnaryOp};
 use crate::transform::{Fact, Trust};
 
 /// A loop of the primal program.
@@ -121,12 +121,7 @@ impl Values<'_> {
             return None;
         }
         let followed = self.vars.followed(local);
-        let writes = |stmt: &&Stmt| self.vars.written_inside(stmt).contains(&followed);
-        let mut writers = it.stmt.kind.loop_body()?.iter().filter(writes);
-        let (Some(Stmt { kind: StmtKind::Assign { place, value }, .. }), None) = (writers.next(), writers.next())
-        else {
-            return None;
-        };
+        let (place, value) = self.only_step(it.stmt.kind.loop_body()?, followed, it.exit.and_then(stop_of))?;
         let ExprKind::Binary(step, old, by) = &value.kind else { return None };
         let is_sum = match self.vars.function.locals[local].ty {
             Type::Int(_) => matches!(step, BinaryOp::Add | BinaryOp::Subtract),
@@ -140,4 +135,43 @@ impl Values<'_> {
             && !self.changes(by, &it.written);
         is_step.then_some(Entry::Numbered { step: *step, by })
     }
+
+    /// The one assignment to a variable that each iteration runs which another one follows: in the other branch, if there is
+    /// one, the loop is told to stop.
+    fn only_step<'a>(
+        &self,
+        block: &'a [Stmt],
+        variable: LocalId,
+        stop: Option<LocalId>,
+    ) -> Option<(&'a Place, &'a Expr)> {
+        let writes = |stmt: &Stmt, local: LocalId| self.vars.written_inside(stmt).contains(&local);
+        let mut writers = block.iter().enumerate().filter(|(_, stmt)| writes(stmt, variable));
+        let (Some((position, writer)), None) = (writers.next(), writers.next()) else { return None };
+        if let StmtKind::Assign { place, value } = &writer.kind {
+            return Some((place, value));
+        }
+        let StmtKind::If { cond, then_block, else_block } = &writer.kind else { return None };
+        let stop = stop.filter(|stop| !block[position + 1..].iter().any(|stmt| writes(stmt, *stop)))?;
+        let is_told = |stmt: &Stmt| {
+            let StmtKind::Assign { place, value } = &stmt.kind else { return false };
+            place.as_local() == Some(stop) && value.kind == ExprKind::Bool(true)
+        };
+        let (own, other) = match [then_block, else_block].map(|block| block.iter().any(|stmt| writes(stmt, variable))) {
+            [true, false] => (then_block, else_block),
+            [false, true] => (else_block, then_block),
+            [true, true] | [false, false] => return None,
+        };
+        let is_going_on = if let ExprKind::Unary(UnaryOp::Not, stopped) = &cond.kind {
+            stopped.as_local() == Some(stop) && std::ptr::eq(own, then_block)
+        } else {
+            cond.as_local() == Some(stop) && std::ptr::eq(own, else_block)
+        };
+        let is_stopped = other.iter().rfind(|stmt| writes(stmt, stop)).is_some_and(is_told);
+        if is_going_on || is_stopped { self.only_step(own, variable, Some(stop)) } else { None }
+    }
+}
+
+/// The variable that tells a loop to stop, by `if (v) break;` at its end.
+fn stop_of(exit: &Stmt) -> Option<LocalId> {
+    if let StmtKind::If { cond, .. } = &exit.kind { cond.as_local() } else { None }
 }
