@@ -54,7 +54,16 @@ fn plain(name: &str) -> Declarator {
     Declarator { before: name.to_owned(), after: String::new() }
 }
 
+/// What CUDA calls pointers to its own records.
+const HANDLES: [(&str, &str); 2] = [("CUstream_st", "cudaStream_t"), ("CUevent_st", "cudaEvent_t")];
+
 fn pointer_declarator(scope: &Scope<'_>, pointer: &PointerType) -> Declarator {
+    if let Type::Opaque(name) = &pointer.pointee
+        && let Some((_, handle)) = HANDLES.iter().find(|(record, _)| **record == **name)
+        && !(pointer.is_const || pointer.is_restrict || pointer.is_volatile || pointer.is_reference)
+    {
+        return plain(handle);
+    }
     let mut parts = qualified(declarator(scope, &pointer.pointee), pointer);
     let mut mark = String::from(if pointer.is_reference { "&" } else { "*" });
     if pointer.is_restrict {

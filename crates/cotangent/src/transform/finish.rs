@@ -1,21 +1,23 @@
 //! The way from what reverse mode writes to the derivative that is printed: which passes, in which order, and why.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::accumulate::{accumulate, accumulate_atomically, accumulate_plainly};
 use super::call_once::call_once;
 use super::fuse::fuse;
 use super::merge::merge;
+use super::names::names_in_order;
 use super::privatize::privatize;
 use super::promises::{Done, Promise, check, find};
 use super::references::references_to_pointers;
 use super::share::share;
 use super::simplify::simplify;
 use super::sink::sink;
+use super::sweeps::tell_sweeps;
 use super::together::together;
 use super::{AdjointParam, Analyses, Fact, Trust};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ExprKind, Function, FunctionId, LocalId, Module, Space, StmtKind, order};
+use crate::ir::{ExprKind, Function, FunctionId, LocalId, Module, Name, Space, StmtKind, order};
 use crate::source::Span;
 
 /// What the passes know beside the module.
@@ -23,6 +25,8 @@ pub(super) struct Finish<'a> {
     pub(super) adjoints: &'a [AdjointParam],
     /// Which variables of the reverse sweep stand for which of the forward sweep.
     pub(super) copies: &'a HashMap<LocalId, LocalId>,
+    /// The names that the program has for its variables.
+    pub(super) own: &'a HashSet<Name>,
     pub(super) analyses: Analyses,
     pub(super) trust: Trust,
 }
@@ -46,7 +50,7 @@ struct Stage {
 }
 
 /// All passes, in order.
-const STAGES: [Stage; 10] = [
+const STAGES: [Stage; 12] = [
     Stage {
         name: "references_to_pointers",
         reason: "C++ has no reference that is bound later than it is declared",
@@ -138,6 +142,12 @@ const STAGES: [Stage; 10] = [
         promises: &[],
     },
     Stage {
+        name: "tell_sweeps",
+        reason: "a reader looks for the place where the derivatives begin",
+        pass: |module, id, known| tell_sweeps(&mut module.functions[id], known.adjoints),
+        promises: &[],
+    },
+    Stage {
         name: "declared_only",
         reason: "what is printed lowers to the same module: its variables are numbered as they are declared",
         pass: |module, id, _| {
@@ -146,6 +156,16 @@ const STAGES: [Stage; 10] = [
             function.locals = order::declared_only(&mut function.params, locals, &mut function.body);
         },
         promises: &[Promise { words: "every variable is declared, once, in order", broken: undeclared }],
+    },
+    Stage {
+        name: "names_in_order",
+        reason: "numbers in names tell a reader which variable came first",
+        pass: |module, id, known| {
+            let mut function = module.functions[id].clone();
+            names_in_order(module, &mut function, known.own);
+            module.functions[id] = function;
+        },
+        promises: &[],
     },
 ];
 

@@ -17,6 +17,7 @@ mod launch;
 mod lives;
 mod locals;
 mod merge;
+mod names;
 mod normalize;
 mod nulls;
 mod overlap;
@@ -34,6 +35,7 @@ mod share;
 mod signatures;
 mod simplify;
 mod sink;
+mod sweeps;
 mod taken_name;
 #[cfg(test)]
 mod texts;

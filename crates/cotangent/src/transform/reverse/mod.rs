@@ -293,15 +293,16 @@ impl Pullbacks {
         if uses_record && matches!(kind, Kind::Pullback(_) | Kind::Slopes(_)) {
             self.lessons.unfit.insert(id);
         }
+        let own = self.output.functions[id].locals.iter().map(|local| local.name.clone()).collect();
         let slots = match slots {
             None => None,
             Some(SlotCount::Fixed(count)) => Some(launch::Slots::Fixed(count)),
             Some(SlotCount::Stated(count)) => Some(launch::Slots::Stated(count)),
             Some(SlotCount::Counted(counting)) => {
-                Some(launch::Slots::Counted(self.add(counting, &[], &HashMap::new())?))
+                Some(launch::Slots::Counted(self.add(counting, &[], &HashMap::new(), &own)?))
             }
         };
-        let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new())).transpose()?;
+        let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new(), &own)).transpose()?;
         let apart = match (kind, self.options.analyses) {
             (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On) => {
                 apart(&self.output, &function, &adjoints, ordering(normal, id))
@@ -309,7 +310,7 @@ impl Pullbacks {
             // A caller may hand on parts of one array.
             (Kind::Pullback(_) | Kind::Slopes(_), _) | (_, Analyses::Off) => Vec::new(),
         };
-        let function = self.add(function, &adjoints, &copies)?;
+        let function = self.add(function, &adjoints, &copies, &own)?;
         if augmented.is_some()
             && let Some(first) = self.output.functions[function].body.first_mut()
         {
@@ -427,9 +428,10 @@ impl Pullbacks {
         function: Function,
         adjoints: &[AdjointParam],
         copies: &HashMap<LocalId, LocalId>,
+        own: &HashSet<Name>,
     ) -> Result<FunctionId, Vec<Diagnostic>> {
         let id = self.output.functions.push(function);
-        let known = Finish { adjoints, copies, analyses: self.options.analyses, trust: self.options.trust };
+        let known = Finish { adjoints, copies, own, analyses: self.options.analyses, trust: self.options.trust };
         finish(&mut self.output, id, &known)?;
         Ok(id)
     }
