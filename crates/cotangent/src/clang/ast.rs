@@ -3,9 +3,9 @@
 //! One node type with optional attributes: Clang has some three hundred kinds of nodes, and which attributes one has
 //! is best said where it is lowered.
 
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 
-use clang_ast::{Id, SourceLocation, SourceRange};
 use serde::Deserialize;
 
 use crate::source::{Sources, Span};
@@ -36,22 +36,22 @@ pub struct Node {
     pub inner: Vec<Node>,
 }
 
-/// Clang's identity of a node.
-pub type NodeId = Id;
+/// Clang's identity of a node: an address, or what [`super::after`] made of one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct NodeId(pub(super) u64);
 
 /// Attributes of nodes; which of them are there depends on the kind.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+///
+/// Those that few nodes have are in [`Rare`], to which it dereferences: in a long function, nearly all nodes are
+/// expressions.
+#[derive(Debug, Default)]
 pub struct Data {
     /// The declared or named thing.
     pub name: Option<Arc<str>>,
-    /// The linker's name of a function or variable.
-    pub mangled_name: Option<Arc<str>>,
     /// The type of an expression or declaration.
-    #[serde(rename = "type")]
     pub ty: Option<TypeName>,
-    /// `prvalue`, `lvalue` or `xvalue`.
-    pub value_category: Option<Arc<str>>,
+    /// What an expression stands for.
+    pub value_category: Option<ValueCategory>,
     /// A literal's value.
     pub value: Option<Value>,
     /// An operator's spelling.
@@ -66,6 +66,46 @@ pub struct Data {
     pub referenced_member_decl: Option<NodeId>,
     /// `p->x`, not `s.x`.
     pub is_arrow: bool,
+    /// Written by Clang, not by the user.
+    pub is_implicit: bool,
+    /// The same, of an attribute.
+    pub implicit: bool,
+    rare: Option<Box<Rare>>,
+}
+
+impl Deref for Data {
+    type Target = Rare;
+
+    fn deref(&self) -> &Rare {
+        static NONE: LazyLock<Rare> = LazyLock::new(Rare::default);
+        self.rare.as_deref().unwrap_or_else(|| &NONE)
+    }
+}
+
+impl Data {
+    /// Room for attributes that few nodes have.
+    pub(super) fn rare_mut(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// What it refers to by name.
+    pub(super) fn references_mut(&mut self) -> impl Iterator<Item = &mut Reference> {
+        let rare = self.rare.as_deref_mut().map(|rare| [&mut rare.decl, &mut rare.aliased_namespace]);
+        let all = [&mut self.referenced_decl].into_iter().chain(rare.into_iter().flatten());
+        all.filter_map(|reference| reference.as_deref_mut())
+    }
+
+    /// The last elements of a partly initialised array.
+    pub(super) fn array_filler_mut(&mut self) -> &mut [Node] {
+        self.rare.as_deref_mut().map_or(&mut [], |rare| &mut rare.array_filler)
+    }
+}
+
+/// Attributes that few nodes have: those of declarations and of some statements and expressions.
+#[derive(Debug, Default)]
+pub struct Rare {
+    /// The linker's name of a function or variable.
+    pub mangled_name: Option<Arc<str>>,
     /// `static` or `extern`.
     pub storage_class: Option<Arc<str>>,
     /// How a variable is initialised.
@@ -80,10 +120,6 @@ pub struct Data {
     pub has_init: bool,
     /// The statement's condition declares a variable.
     pub has_var: bool,
-    /// Written by Clang, not by the user.
-    pub is_implicit: bool,
-    /// The same, of an attribute.
-    pub implicit: bool,
     /// `default` or nothing.
     pub explicitly_defaulted: Option<Arc<str>>,
     /// The signature of the constructor that is called.
@@ -91,10 +127,7 @@ pub struct Data {
     /// All is zero before the constructor runs.
     pub zeroing: bool,
     /// The type in which a compound assignment computes.
-    #[serde(rename = "computeLHSType")]
     pub compute_lhs_type: Option<TypeName>,
-    /// The type of its result before it is stored.
-    pub compute_result_type: Option<TypeName>,
     /// The operand of `sizeof(type)`.
     pub arg_type: Option<TypeName>,
     /// The underlying type of an enumeration.
@@ -110,10 +143,8 @@ pub struct Data {
     /// Base classes.
     pub bases: Vec<Base>,
     /// A member function that a derived class may replace.
-    #[serde(rename = "virtual")]
     pub is_virtual: bool,
     /// A virtual function that has no body.
-    #[serde(rename = "pure")]
     pub is_pure: bool,
     /// The field is a bit-field.
     pub is_bitfield: bool,
@@ -140,49 +171,47 @@ pub struct Data {
     /// An `inline namespace`.
     pub is_inline: bool,
     /// A variable's name in its declaration; none where a macro writes it.
-    #[serde(skip)]
     pub name_span: Option<Box<Span>>,
     /// The last elements of a partly initialised array.
-    #[serde(skip)]
     pub array_filler: Vec<Node>,
-    /// Moved into the node by `read`, as are the next three.
-    pub(super) kind: Kind,
-    pub(super) loc: Option<Box<SourceLocation>>,
-    pub(super) range: Option<Box<SourceRange>>,
-    #[serde(rename = "array_filler")]
-    pub(super) raw_filler: Vec<clang_ast::Node<Data>>,
+}
+
+/// What an expression stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ValueCategory {
+    /// A value.
+    Prvalue,
+    /// A place.
+    Lvalue,
+    /// A place whose value is not needed any more.
+    Xvalue,
 }
 
 /// What a name refers to, as far as the dump repeats it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub struct Reference {
     /// The declaration.
-    #[serde(default)]
     pub id: NodeId,
     /// What it is.
-    #[serde(default)]
     pub kind: Kind,
     /// Its name.
     pub name: Option<Arc<str>>,
     /// Its type.
-    #[serde(rename = "type")]
     pub ty: Option<TypeName>,
 }
 
 /// What Clang says about a record as a whole.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Default)]
 pub struct DefinitionData {
     /// It can be made from a list of its fields: no constructors, nothing private.
     pub is_aggregate: bool,
 }
 
 /// A base class.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub struct Base {
     /// Its type.
-    #[serde(rename = "type")]
     pub ty: TypeName,
 }
 
@@ -191,25 +220,8 @@ pub struct Base {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TypeName(pub Arc<str>, pub Option<Arc<str>>);
 
-impl<'de> Deserialize<'de> for TypeName {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Raw {
-            qual_type: Arc<str>,
-            desugared_qual_type: Option<Arc<str>>,
-        }
-        let raw = Raw::deserialize(deserializer)?;
-        Ok(match raw.desugared_qual_type {
-            Some(meant) => TypeName(meant, Some(raw.qual_type).filter(|written| written.contains('<'))),
-            None => TypeName(raw.qual_type, None),
-        })
-    }
-}
-
 /// A literal's value: Clang writes text, numbers and truth values.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `"0.1"`.
     Text(Arc<str>),
@@ -300,6 +312,6 @@ impl Node {
 
     /// Whether the expression names a place rather than a value.
     pub fn is_glvalue(&self) -> bool {
-        matches!(self.data.value_category.as_deref(), Some("lvalue" | "xvalue"))
+        matches!(self.data.value_category, Some(ValueCategory::Lvalue | ValueCategory::Xvalue))
     }
 }

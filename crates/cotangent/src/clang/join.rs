@@ -23,8 +23,8 @@ const SHIPPED: &str = "/common/cotangent/";
 /// The name of the function that is called when an object is.
 const CALL: &str = "operator()";
 
-/// An id with the highest bit set. No address of a process has as many digits.
-const HIGHEST: &str = "0x8000000000000000";
+/// The highest bit of an id. No address of a process has it.
+const HIGHEST: u64 = 1 << 63;
 
 /// One dump of two sieved ones: the headers' declarations, with ids that no process has, and then the program's.
 pub fn after(headers: &[u8], program: &[u8]) -> Vec<u8> {
@@ -70,7 +70,7 @@ pub fn resolve(ast: &mut Ast) {
     while ast.declarations.last().is_some_and(|last| last.span.is_none()) {
         ast.declarations.pop();
     }
-    let is_of_headers = |node: &Node| node.id.to_string().len() == HIGHEST.len();
+    let is_of_headers = |node: &Node| node.id.0 & HIGHEST != 0;
     let first_own = ast.declarations.iter().rposition(is_of_headers).map_or(0, |last| last + 1);
     let (headers, program) = ast.declarations.split_at_mut(first_own);
     let mut index = Index::default();
@@ -285,12 +285,10 @@ impl Resolver<'_> {
         if node.kind == Kind::CXXOperatorCallExpr {
             self.called_object(node);
         }
-        for reference in [&mut node.data.referenced_decl, &mut node.data.decl, &mut node.data.aliased_namespace] {
-            if let Some(reference) = reference.as_deref_mut().filter(|reference| self.is_unknown(reference.id)) {
-                self.reference(reference, place, kind, is_inside);
-            }
+        for reference in node.data.references_mut().filter(|reference| self.is_unknown(reference.id)) {
+            self.reference(reference, place, kind, is_inside);
         }
-        node.inner.iter_mut().chain(&mut node.data.array_filler).for_each(|child| self.node(child));
+        node.inner.iter_mut().chain(node.data.array_filler_mut()).for_each(|child| self.node(child));
     }
 
     fn is_unknown(&self, id: NodeId) -> bool {

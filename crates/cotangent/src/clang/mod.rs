@@ -4,7 +4,9 @@
 
 mod ast;
 mod join;
+mod json;
 mod meaning;
+mod place;
 mod read;
 mod sieve;
 pub mod types;

@@ -1,26 +1,20 @@
 //! Reads Clang's JSON dump.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use clang_ast::BareSourceLocation;
-use serde::Deserialize;
-use thiserror::Error;
+use serde::de::{Error, MapAccess};
+use serde::{Deserialize, Deserializer};
 
-use super::ast::{Ast, Data, Kind, Node};
-use crate::source::{FileId, Sources, Span};
+use super::ast::{Ast, Base, Data, DefinitionData, Kind, Node, NodeId, Reference, TypeName};
+use super::json::{self, Known, MAX_DEPTH, Member, Object};
+use super::place::{Location, Range};
+use crate::source::Span;
 
-/// How deeply a dump may be nested, in braces and brackets.
-///
-/// Two of them make one level of the tree. Clang's own default allows 256 nested parentheses; sums and `else if`
-/// chains nest further.
-const MAX_DEPTH: usize = 3000;
-
-/// How much stack reading takes at that depth, with room to spare.
+/// How much stack reading takes at the greatest depth, with room to spare.
 pub const STACK_BYTES: usize = 512 << 20;
 
 /// Why a dump could not be read.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// It is not what Clang prints.
     #[error("Clang's dump is not the JSON that clang 19 prints: {0}")]
@@ -37,67 +31,10 @@ pub enum ReadError {
 ///
 /// Trees are read, walked and dropped by recursion. Callers that may meet deep ones run on a stack of `STACK_BYTES`.
 pub fn read(json: &[u8]) -> Result<Ast, ReadError> {
-    if depth(json) > MAX_DEPTH {
-        return Err(ReadError::TooDeep);
-    }
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
-    deserializer.disable_recursion_limit();
-    let root: clang_ast::Node<Data> = clang_ast::Node::deserialize(&mut deserializer)?;
-    let mut files = Files::default();
-    let declarations = root.inner.into_iter().map(|node| convert(node, &mut files)).collect();
-    Ok(Ast { declarations, sources: files.sources })
-}
-
-/// The greatest number of open braces and brackets.
-fn depth(json: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0usize, 0usize);
-    let mut in_string = false;
-    let mut escaped = false;
-    for &byte in json {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match byte {
-            b'"' => in_string = true,
-            b'{' | b'[' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
-
-#[derive(Default)]
-struct Files {
-    sources: Sources,
-    known: HashMap<Arc<str>, FileId>,
-}
-
-impl Files {
-    fn id(&mut self, name: &Arc<str>) -> FileId {
-        if let Some(id) = self.known.get(name) {
-            return *id;
-        }
-        let id = self.sources.add(name);
-        self.known.insert(Arc::clone(name), id);
-        id
-    }
-
-    fn span(&mut self, begin: &BareSourceLocation, end: &BareSourceLocation) -> Span {
-        let file = self.id(&begin.file);
-        let start = u32::try_from(begin.offset).unwrap_or(u32::MAX);
-        let stop = if end.file == begin.file { end.offset + end.tok_len } else { begin.offset + begin.tok_len };
-        Span { file, start, end: u32::try_from(stop).unwrap_or(u32::MAX).max(start) }
-    }
+    let mut known = Known::default();
+    let root = json::object::<Unplaced>(json, &mut known)
+        .map_err(|error| if known.is_too_deep() { ReadError::TooDeep } else { error.into() })?;
+    Ok(Ast { declarations: root.inner, sources: known.files.sources })
 }
 
 /// The linker name of a kernel on the device. On the host it is that of a stub: `_Z19__device_stub__sizei` for `_Z4sizei`.
@@ -124,36 +61,192 @@ fn device_linker_name(name: Arc<str>) -> Arc<str> {
     name
 }
 
-fn convert(node: clang_ast::Node<Data>, files: &mut Files) -> Node {
-    let mut data = Box::new(node.kind);
-    let (mut span, mut spelling) = (Span::NONE, None);
-    if let Some(range) = data.range.take() {
-        if let (Some(begin), Some(end)) = (&range.begin.expansion_loc, &range.end.expansion_loc) {
-            span = files.span(begin, end);
+/// A node, and where it is as Clang tells it.
+#[derive(Default)]
+struct Unplaced {
+    node: Node,
+    loc: Location,
+    range: Range,
+}
+
+impl Object for Unplaced {
+    type Made = Node;
+
+    fn member<'de, M: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, M>) -> Result<(), M::Error> {
+        match key {
+            "id" => self.node.id = member.plain()?,
+            "kind" => self.node.kind = member.plain()?,
+            "loc" => self.loc = member.object::<Location>()?,
+            "range" => self.range = member.object::<Range>()?,
+            "inner" => self.node.inner = member.list::<Unplaced>()?,
+            _ => attribute(&mut self.node.data, key, member)?,
         }
-        if let (Some(begin), Some(end)) = (&range.begin.spelling_loc, &range.end.spelling_loc) {
-            let spelled = files.span(begin, end);
-            spelling = (spelled != span).then(|| Box::new(spelled));
+        Ok(())
+    }
+
+    fn made<E: Error>(self, known: &mut Known) -> Result<Node, E> {
+        let Unplaced { mut node, loc, range } = self;
+        let (span, written) = range.spans(&mut known.files);
+        node.span = span.unwrap_or(Span::NONE);
+        node.spelling = written.filter(|written| *written != node.span).map(Box::new);
+        if node.kind == Kind::VarDecl
+            && let Some((at, written)) = loc.place.as_ref().zip(loc.written())
+            && at.begins_with(written)
+        {
+            node.data.rare_mut().name_span = Some(Box::new(known.files.span(at, at)));
         }
+        if node.span.is_none()
+            && let Some(at) = &loc.place
+        {
+            node.span = known.files.span(at, at);
+        }
+        Ok(node)
     }
-    let loc = data.loc.take();
-    if data.kind == Kind::VarDecl
-        && let Some((at, written)) =
-            loc.as_deref().and_then(|loc| loc.expansion_loc.as_ref().zip(loc.spelling_loc.as_ref()))
-        && (at.offset, &at.file) == (written.offset, &written.file)
-    {
-        data.name_span = Some(Box::new(files.span(at, at)));
+}
+
+/// Takes what a node holds besides children.
+fn attribute<'de, M: MapAccess<'de>>(data: &mut Data, key: &str, member: Member<'_, M>) -> Result<(), M::Error> {
+    match key {
+        "type" => data.ty = Some(member.object::<Spellings>()?),
+        "valueCategory" => data.value_category = Some(member.plain()?),
+        "castKind" => data.cast_kind = Some(member.text()?),
+        "referencedDecl" => data.referenced_decl = Some(member.object::<Reference>()?.into()),
+        "opcode" => data.opcode = Some(member.text()?),
+        "name" => data.name = Some(member.text()?),
+        "value" => data.value = Some(member.value()?),
+        "isPostfix" => data.is_postfix = member.plain()?,
+        "referencedMemberDecl" => data.referenced_member_decl = Some(member.plain()?),
+        "isArrow" => data.is_arrow = member.plain()?,
+        "isImplicit" => data.is_implicit = member.plain()?,
+        "implicit" => data.implicit = member.plain()?,
+        "mangledName" => data.rare_mut().mangled_name = Some(device_linker_name(member.text()?)),
+        "storageClass" => data.rare_mut().storage_class = Some(member.text()?),
+        "init" => data.rare_mut().init = Some(member.text()?),
+        "constexpr" => data.rare_mut().constexpr = member.plain()?,
+        "isConstexpr" => data.rare_mut().is_constexpr = member.plain()?,
+        "hasElse" => data.rare_mut().has_else = member.plain()?,
+        "hasInit" => data.rare_mut().has_init = member.plain()?,
+        "hasVar" => data.rare_mut().has_var = member.plain()?,
+        "explicitlyDefaulted" => data.rare_mut().explicitly_defaulted = Some(member.text()?),
+        "ctorType" => data.rare_mut().ctor_type = Some(member.object::<Spellings>()?),
+        "zeroing" => data.rare_mut().zeroing = member.plain()?,
+        "computeLHSType" => data.rare_mut().compute_lhs_type = Some(member.object::<Spellings>()?),
+        "argType" => data.rare_mut().arg_type = Some(member.object::<Spellings>()?),
+        "fixedUnderlyingType" => data.rare_mut().fixed_underlying_type = Some(member.object::<Spellings>()?),
+        "scopedEnumTag" => data.rare_mut().scoped_enum_tag = Some(member.text()?),
+        "tagUsed" => data.rare_mut().tag_used = Some(member.text()?),
+        "completeDefinition" => data.rare_mut().complete_definition = member.plain()?,
+        "definitionData" => data.rare_mut().definition_data = member.object::<DefinitionData>()?,
+        "bases" => data.rare_mut().bases = member.list::<Bare>()?,
+        "virtual" => data.rare_mut().is_virtual = member.plain()?,
+        "pure" => data.rare_mut().is_pure = member.plain()?,
+        "isBitfield" => data.rare_mut().is_bitfield = member.plain()?,
+        "previousDecl" => data.rare_mut().previous_decl = Some(member.plain()?),
+        "parentDeclContextId" => data.rare_mut().parent_decl_context_id = Some(member.plain()?),
+        "anyInit" => data.rare_mut().any_init = Some(member.object::<Reference>()?.into()),
+        "baseInit" => data.rare_mut().base_init = Some(member.object::<Spellings>()?),
+        "decl" => data.rare_mut().decl = Some(member.object::<Reference>()?.into()),
+        "isArray" => data.rare_mut().is_array = member.plain()?,
+        "isPlacement" => data.rare_mut().is_placement = member.plain()?,
+        "aliasedNamespace" => data.rare_mut().aliased_namespace = Some(member.object::<Reference>()?.into()),
+        "nominatedNamespace" => data.rare_mut().nominated_namespace = Some(member.object::<Reference>()?.into()),
+        "originalNamespace" => data.rare_mut().original_namespace = Some(member.object::<Reference>()?.into()),
+        "isInline" => data.rare_mut().is_inline = member.plain()?,
+        "array_filler" => data.rare_mut().array_filler = member.list::<Unplaced>()?,
+        _ => member.skip()?,
     }
-    if span.is_none()
-        && let Some(at) = loc.and_then(|loc| loc.expansion_loc)
-    {
-        span = files.span(&at, &at);
+    Ok(())
+}
+
+impl<'de> Deserialize<'de> for NodeId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<NodeId, D::Error> {
+        let text = <&str>::deserialize(deserializer)?;
+        let digits = text.strip_prefix("0x").ok_or_else(|| D::Error::custom("an id begins with `0x`"))?;
+        u64::from_str_radix(digits, 16).map(NodeId).map_err(D::Error::custom)
     }
-    data.mangled_name = data.mangled_name.take().map(device_linker_name);
-    let filler = std::mem::take(&mut data.raw_filler);
-    data.array_filler = filler.into_iter().map(|node| convert(node, files)).collect();
-    let inner = node.inner.into_iter().map(|node| convert(node, files)).collect();
-    Node { id: node.id, kind: data.kind, span, spelling, data, inner }
+}
+
+impl Object for Reference {
+    type Made = Reference;
+
+    fn member<'de, M: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, M>) -> Result<(), M::Error> {
+        match key {
+            "id" => self.id = member.plain()?,
+            "kind" => self.kind = member.plain()?,
+            "name" => self.name = Some(member.text()?),
+            "type" => self.ty = Some(member.object::<Spellings>()?),
+            _ => member.skip()?,
+        }
+        Ok(())
+    }
+
+    fn made<E: Error>(self, _: &mut Known) -> Result<Reference, E> {
+        Ok(self)
+    }
+}
+
+/// A type as the program spells it, and without typedefs where that is another spelling.
+#[derive(Default)]
+struct Spellings {
+    written: Option<Arc<str>>,
+    meant: Option<Arc<str>>,
+}
+
+impl Object for Spellings {
+    type Made = TypeName;
+
+    fn member<'de, M: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, M>) -> Result<(), M::Error> {
+        match key {
+            "qualType" => self.written = Some(member.text()?),
+            "desugaredQualType" => self.meant = Some(member.text()?),
+            _ => member.skip()?,
+        }
+        Ok(())
+    }
+
+    fn made<E: Error>(self, _: &mut Known) -> Result<TypeName, E> {
+        let written = self.written.ok_or_else(|| E::missing_field("qualType"))?;
+        Ok(match self.meant {
+            Some(meant) => TypeName(meant, Some(written).filter(|written| written.contains('<'))),
+            None => TypeName(written, None),
+        })
+    }
+}
+
+impl Object for DefinitionData {
+    type Made = DefinitionData;
+
+    fn member<'de, M: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, M>) -> Result<(), M::Error> {
+        match key {
+            "isAggregate" => self.is_aggregate = member.plain()?,
+            _ => member.skip()?,
+        }
+        Ok(())
+    }
+
+    fn made<E: Error>(self, _: &mut Known) -> Result<DefinitionData, E> {
+        Ok(self)
+    }
+}
+
+/// A base class of which nothing is known yet.
+#[derive(Default)]
+struct Bare(Option<TypeName>);
+
+impl Object for Bare {
+    type Made = Base;
+
+    fn member<'de, M: MapAccess<'de>>(&mut self, key: &str, member: Member<'_, M>) -> Result<(), M::Error> {
+        match key {
+            "type" => self.0 = Some(member.object::<Spellings>()?),
+            _ => member.skip()?,
+        }
+        Ok(())
+    }
+
+    fn made<E: Error>(self, _: &mut Known) -> Result<Base, E> {
+        self.0.map(|ty| Base { ty }).ok_or_else(|| E::missing_field("type"))
+    }
 }
 
 #[cfg(test)]
