@@ -112,12 +112,13 @@ pub fn print_derivative(
     with_deep_stack(|| {
         let (passes, named) = read_apart_from(tools, input, wanted, output)?;
         let wanted = &named.wanted(wanted);
-        let rendered = |found: Vec<Diagnostic>| {
-            Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
-        };
+        let sources = &passes.device.sources.clone();
+        let rendered = |found: Vec<Diagnostic>| Failure::Diagnostics(diagnostic::render(&found, sources, input.colour));
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
+        // Clang's trees are larger than the module, and nobody asks for them any more.
+        drop(passes);
         let derivative = differentiate(&module, &request, mode).map_err(rendered)?;
-        let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
+        let notes = diagnostic::render(&notes(&module, &request), sources, input.colour);
         // The program has no function with parameters for its variables.
         let is_standalone = extent == Extent::Standalone || named.text.is_some();
         if is_standalone && !derivative.needs_program {
