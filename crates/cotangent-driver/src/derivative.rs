@@ -117,8 +117,8 @@ pub fn print_derivative(
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         // Clang's trees are larger than the module, and nobody asks for them any more.
         drop(passes);
-        let derivative = differentiate(&module, &request, mode).map_err(rendered)?;
-        let notes = diagnostic::render(&notes(&module, &request), sources, input.colour);
+        let (derivative, notes) = differentiate_noted(&module, &request, mode).map_err(rendered)?;
+        let notes = diagnostic::render(&notes, sources, input.colour);
         // The program has no function with parameters for its variables.
         let is_standalone = extent == Extent::Standalone || named.text.is_some();
         if is_standalone && !derivative.needs_program {
@@ -228,18 +228,22 @@ pub fn request(module: &Module, function: FunctionId, wanted: &Wanted<'_>) -> Re
 
 /// Differentiates, and checks what came out: a contradiction is reported as our mistake, and nothing is printed.
 pub fn differentiate(module: &Module, request: &Request, mode: Mode) -> Result<Module, Vec<Diagnostic>> {
-    seeds(module, request)?;
+    differentiate_noted(module, request, mode).map(|(derivative, _)| derivative)
+}
+
+/// The same, with what the user should know about the derivative.
+pub fn differentiate_noted(
+    module: &Module,
+    request: &Request,
+    mode: Mode,
+) -> Result<(Module, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let notes = seeds(module, request)?;
     let derivative = match mode {
         Mode::Forward => forward(module, request)?,
         Mode::Reverse => reverse(module, request)?,
     };
     checked(&derivative)?;
-    Ok(derivative)
-}
-
-/// What the user should know about a derivative.
-pub fn notes(module: &Module, request: &Request) -> Vec<Diagnostic> {
-    seeds(module, request).unwrap_or_default()
+    Ok((derivative, notes))
 }
 
 /// A module that contradicts itself is our mistake, told as a diagnostic.

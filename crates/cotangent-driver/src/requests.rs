@@ -8,7 +8,7 @@ use cotangent::lower::lower_beside;
 use cotangent::requests::{self, Answer, Direction, Side};
 use cotangent::transform;
 
-use crate::derivative::{Mode, Printed, differentiate, notes};
+use crate::derivative::{Mode, Printed, differentiate_noted};
 use crate::error::DriverError;
 use crate::parse::as_argument;
 use crate::reading::{Failure, Input, Passes, check_readable, read, read_host, with_deep_stack};
@@ -75,8 +75,7 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<P
             let module = order::needed_by(&module, &[module.function(name).ok_or_else(lost)?]);
             let function = module.function(name).ok_or_else(lost)?;
             let wanted = transform::Request::new(&module, function, request.wrt.as_deref());
-            let derived =
-                wanted.and_then(|wanted| Ok((differentiate(&module, &wanted, mode)?, notes(&module, &wanted))));
+            let derived = wanted.and_then(|wanted| differentiate_noted(&module, &wanted, mode));
             match derived {
                 Ok((derivative, notes)) => {
                     said.extend(notes.into_iter().filter(|note| !said.contains(note)).collect::<Vec<_>>());

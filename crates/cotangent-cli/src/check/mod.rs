@@ -30,7 +30,7 @@ use cotangent::ir::{FunctionId, Module, Provided, Space, Type, order, text};
 use cotangent::lower;
 use cotangent::source::Span;
 use cotangent::transform::{Analyses, Lifted, Request, lift};
-use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered_beside, notes, read_wanted};
+use cotangent_driver::derivative::{Mode, Wanted, differentiate, differentiate_noted, lowered_beside, read_wanted};
 use cotangent_driver::device_part::device_part;
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, direct_of, with_deep_stack};
@@ -324,13 +324,14 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, options: &Chec
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         let request = request.with_trust(options.believed.trust());
         let space = module.functions[request.function].space;
-        let forward = entry_of(&differentiate(&module, &request, Mode::Forward).map_err(rendered)?, space);
+        let (forward, notes) = differentiate_noted(&module, &request, Mode::Forward).map_err(rendered)?;
+        let forward = entry_of(&forward, space);
         let gradients =
             if options.mode.forward_only() { Ok(Gradients::default()) } else { gradients(&module, &request) };
         let gradients = gradients.map_err(rendered)?;
         let direct = direct_of(&passes, input.file);
         let lifted = lift(&module, &request).map_err(rendered)?;
-        let notes = diagnostic::render(&notes(&module, &request), &passes.device.sources, input.colour);
+        let notes = diagnostic::render(&notes, &passes.device.sources, input.colour);
         let name = lower::spelled(passes.both(), wanted.function);
         let backwards = backwards(passes.both(), options, &lifted, &request).map_err(rendered)?;
         Ok(Prepared {
