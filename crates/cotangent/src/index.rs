@@ -6,6 +6,7 @@ use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
+use std::sync::Arc;
 
 /// A typed index: a number that only indexes vectors made for it.
 pub trait Id: Copy + Eq + Ord + Hash + fmt::Debug {
@@ -122,5 +123,119 @@ impl<I: Id, T> FromIterator<T> for IdVec<I, T> {
 impl<I, T: fmt::Debug> fmt::Debug for IdVec<I, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.items.fmt(f)
+    }
+}
+
+/// A vector of large elements indexed by a typed id. Copies of it share an element until one of them changes it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SharedVec<I, T> {
+    items: IdVec<I, Arc<T>>,
+}
+
+impl<I: Id, T: Clone> SharedVec<I, T> {
+    /// An empty vector.
+    pub fn new() -> Self {
+        SharedVec { items: IdVec::new() }
+    }
+
+    /// Appends an element and returns its id.
+    pub fn push(&mut self, item: T) -> I {
+        self.items.push(Arc::new(item))
+    }
+
+    /// Puts an element in the place of another. An assignment would copy that one first, where it is shared.
+    pub fn set(&mut self, id: I, item: T) {
+        self.items[id] = Arc::new(item);
+    }
+
+    /// Drops the items from a position on; their ids mean nothing any more.
+    pub fn truncate(&mut self, length: usize) {
+        self.items.truncate(length);
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The element, if the id is in range.
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.items.get(id).map(|item| &**item)
+    }
+
+    /// The elements in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator + Clone {
+        self.items.iter().map(|item| &**item)
+    }
+
+    /// The elements in order, mutable. Those of copies stay as they are.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut().map(Arc::make_mut)
+    }
+
+    /// Ids and elements in order.
+    pub fn entries(&self) -> impl Iterator<Item = (I, &T)> {
+        self.items.entries().map(|(id, item)| (id, &**item))
+    }
+
+    /// All ids in order.
+    pub fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
+        self.items.ids()
+    }
+}
+
+impl<I: Id, T: Clone> Default for SharedVec<I, T> {
+    fn default() -> Self {
+        SharedVec::new()
+    }
+}
+
+impl<I: Id, T> Index<I> for SharedVec<I, T> {
+    type Output = T;
+    fn index(&self, id: I) -> &T {
+        &self.items[id]
+    }
+}
+
+impl<I: Id, T: Clone> IndexMut<I> for SharedVec<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        Arc::make_mut(&mut self.items[id])
+    }
+}
+
+impl<I: Id, T> FromIterator<T> for SharedVec<I, T> {
+    fn from_iter<It: IntoIterator<Item = T>>(iter: It) -> Self {
+        SharedVec { items: iter.into_iter().map(Arc::new).collect() }
+    }
+}
+
+impl<I, T: fmt::Debug> fmt::Debug for SharedVec<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.items.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    id_type!(
+        /// A number.
+        NumberId
+    );
+
+    #[test]
+    fn copies_share_what_they_do_not_change() {
+        let numbers: SharedVec<NumberId, String> = ["one", "two"].map(str::to_owned).into_iter().collect();
+        let mut copy = numbers.clone();
+        copy[NumberId(1)].push_str(" and a half");
+        assert_eq!(numbers.iter().collect::<Vec<_>>(), ["one", "two"]);
+        assert_eq!(copy.iter().collect::<Vec<_>>(), ["one", "two and a half"]);
+        assert!(std::ptr::eq(&numbers[NumberId(0)], &copy[NumberId(0)]));
     }
 }

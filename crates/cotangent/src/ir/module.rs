@@ -5,7 +5,7 @@ use super::expr::{Expr, ExprKind, Real};
 use super::stmt::{Block, OpaqueArg, Stmt, StmtKind, Unread};
 use super::types::{RecordId, Type};
 use crate::id_type;
-use crate::index::IdVec;
+use crate::index::{IdVec, SharedVec};
 use crate::source::Span;
 
 id_type!(
@@ -31,7 +31,7 @@ pub struct Module {
     /// Variables outside functions.
     pub globals: IdVec<GlobalId, Global>,
     /// Functions; callees first.
-    pub functions: IdVec<FunctionId, Function>,
+    pub functions: SharedVec<FunctionId, Function>,
     /// What the program says about calls of its functions, at most one rule a function, and one pushforward.
     pub rules: Vec<Rule>,
     /// What code that is passed through needs before it: headers in angle brackets, some only where there

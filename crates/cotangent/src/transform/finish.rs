@@ -57,7 +57,7 @@ const STAGES: [Stage; 12] = [
         pass: |module, id, _| {
             let mut function = module.functions[id].clone();
             references_to_pointers(module, &mut function);
-            module.functions[id] = function;
+            module.functions.set(id, function);
         },
         promises: &[Promise { words: "references are bound where they are declared", broken: unbound_reference }],
     },

@@ -29,7 +29,7 @@ pub(super) fn typed_pointers(module: &Module, requested: FunctionId) -> Module {
     let known = known(module, requested);
     for (id, function) in module.functions.entries().filter(|(_, function)| function.space != Space::Host) {
         let function = retyped(id, function, &known, module);
-        typed.functions[id] = function;
+        typed.functions.set(id, function);
     }
     typed
 }

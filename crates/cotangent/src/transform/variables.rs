@@ -48,7 +48,8 @@ pub fn lift(module: &Module, request: &Request) -> Result<Lifted, Vec<Diagnostic
     let known = known_nulls(module, request.function);
     let mut lifted = typed_pointers(&carried_bits(&known, request.function), request.function);
     let mut params: IdVec<FunctionId, HashMap<usize, LocalId>> = IdVec::new();
-    for id in module.functions.ids() {
+    // Where no variable is named, the functions stay as they are, and are not copied.
+    for id in module.functions.ids().filter(|_| !variables.is_empty()) {
         let function = &mut lifted.functions[id];
         let own = add_params(module, function, &variables, &used[id]);
         let _ = walk::visit_block_mut(&mut function.body, &mut |node| {
@@ -132,7 +133,7 @@ impl Lifted {
                 function.locals = order::declared_only(&mut function.params, locals, &mut function.body);
             }
             self.rename_locals(&mut function);
-            module.functions[id] = function;
+            module.functions.set(id, function);
         }
         if found.is_empty() { Ok(()) } else { Err(found) }
     }

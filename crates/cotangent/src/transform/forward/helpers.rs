@@ -32,7 +32,7 @@ pub(super) fn call_helpers(module: &mut Module, root: FunctionId) {
         let mut names = NewLocals::new(module, &function);
         let body = std::mem::take(&mut function.body);
         function.body = block(body, &mut function, &mut names, &helpers);
-        module.functions[id] = function;
+        module.functions.set(id, function);
     }
 }
 

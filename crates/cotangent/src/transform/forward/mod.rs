@@ -94,7 +94,7 @@ fn with_one_dynamic_memory(module: &Module) -> Module {
             remove_jumps(&normal, &mut function);
             inlined.insert(id);
         }
-        normal.functions[id] = function;
+        normal.functions.set(id, function);
     }
     normal
 }

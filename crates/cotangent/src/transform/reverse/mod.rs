@@ -146,7 +146,8 @@ fn normalize(
 pub(super) fn normal_functions(module: &Module, known: &mut Inlining, trust: Trust) -> Result<Module, Vec<Diagnostic>> {
     let mut normal = module.clone();
     for id in module.functions.ids() {
-        normal.functions[id] = normal_form(&normal, id, module.functions[id].clone(), known, trust)?;
+        let function = normal_form(&normal, id, module.functions[id].clone(), known, trust)?;
+        normal.functions.set(id, function);
     }
     Ok(normal)
 }
