@@ -17,21 +17,22 @@ const CHEAP: [&str; 10] =
 
 /// Names what is called more than once in one function.
 pub(super) fn call_once(module: &mut Module, id: FunctionId) {
-    let mut function = module.functions[id].clone();
-    let uses = locals(&function);
-    let touches = Touches::new(module, &function, &uses);
+    let function = &module.functions[id];
+    let uses = locals(function);
+    let touches = Touches::new(module, function, &uses);
     let mut numbering = Numbering { known: Known::new(&touches), calls: Vec::new(), times: Vec::new() };
     numbering.block(&function.body);
     let Numbering { calls, times, .. } = numbering;
     if times.iter().all(|times| *times < 2) {
         return;
     }
+    let mut function = function.clone();
     let mut body = std::mem::take(&mut function.body);
     let names = NewLocals::new(module, &function);
     let holders = vec![None; times.len()];
     let mut naming = Naming { function, names, calls: calls.into_iter(), times, holders, declarations: Block::new() };
     naming.block(&mut body);
-    module.functions[id] = Function { body, ..naming.function };
+    module.functions.set(id, Function { body, ..naming.function });
 }
 
 /// Whether an expression is a call that takes time.

@@ -16,15 +16,23 @@ use crate::analysis::locals::locals;
 use crate::analysis::touch::{Touch, Touches};
 use crate::ir::same::same_expr;
 use crate::ir::walk::{self, PartMut};
-use crate::ir::{Block, For, FunctionId, LocalId, Module, Stmt, StmtKind};
+use crate::ir::{Block, For, Function, FunctionId, LocalId, Module, Stmt, StmtKind};
 
 /// Fuses the sweeps of one function. `copies` says which variables of the reverse sweep stand for which of the forward sweep.
 pub(super) fn fuse(module: &mut Module, id: FunctionId, copies: &HashMap<LocalId, LocalId>) {
-    let original = module.functions[id].clone();
-    let uses = locals(&original);
+    let mut has_sweeps = false;
+    walk::each_stmt(&module.functions[id].body, &mut |stmt| has_sweeps |= may_fuse(stmt));
+    if has_sweeps {
+        let body = fused(module, &module.functions[id], copies);
+        module.functions[id].body = body;
+    }
+}
+
+fn fused(module: &Module, original: &Function, copies: &HashMap<LocalId, LocalId>) -> Block {
+    let uses = locals(original);
     let mut body = original.body.clone();
-    fuse_block(&Touches::new(module, &original, &uses), &mut body, copies);
-    module.functions[id].body = body;
+    fuse_block(&Touches::new(module, original, &uses), &mut body, copies);
+    body
 }
 
 /// How many statements may stand between two sweeps: those farther apart are of a long function, where a branch or a loop
@@ -59,6 +67,11 @@ fn fuse_block(touches: &Touches<'_>, block: &mut Block, copies: &HashMap<LocalId
     }
 }
 
+/// Whether a statement may be the sweep of another.
+fn may_fuse(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::For(_) | StmtKind::If { .. })
+}
+
 /// Two statements of a block that become one, and those between them that go before it, the last first.
 struct Plan {
     earlier: usize,
@@ -69,7 +82,7 @@ struct Plan {
 /// How the statement at `later` comes to an earlier one; none if it stays where it is.
 fn plan(touches: &Touches<'_>, block: &[Seen], later: usize, copies: &HashMap<LocalId, LocalId>) -> Option<Plan> {
     let second = &block[later];
-    if !matches!(second.stmt.kind, StmtKind::For(_) | StmtKind::If { .. }) {
+    if !may_fuse(&second.stmt) {
         return None;
     }
     let near = later.saturating_sub(REACH)..later;

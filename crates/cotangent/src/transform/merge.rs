@@ -11,7 +11,7 @@ use crate::analysis::root::{Root, Roots};
 use crate::analysis::touch::{Touch, Touches};
 use crate::ir::same::same_place;
 use crate::ir::walk::{self, PartMut};
-use crate::ir::{BinaryOp, Block, Expr, ExprKind, FunctionId, Module, Stmt, StmtKind};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, Function, FunctionId, Module, Stmt, StmtKind};
 
 /// How many statements an addition may pass: what is farther away is rarely the same place, and looking for it would
 /// cost the square of the function's length.
@@ -22,12 +22,16 @@ const MOST_TERMS: usize = 16;
 
 /// Merges the additions of a function to one place.
 pub(super) fn merge(module: &mut Module, function: FunctionId) {
-    let original = module.functions[function].clone();
-    let uses = locals(&original);
-    let ctx = Ctx { roots: Roots::new(module, &original, &uses), touches: Touches::new(module, &original, &uses) };
+    let body = merged(module, &module.functions[function]);
+    module.functions[function].body = body;
+}
+
+fn merged(module: &Module, original: &Function) -> Block {
+    let uses = locals(original);
+    let ctx = Ctx { roots: Roots::new(module, original, &uses), touches: Touches::new(module, original, &uses) };
     let mut body = original.body.clone();
     ctx.block(&mut body);
-    module.functions[function].body = body;
+    body
 }
 
 struct Ctx<'f> {

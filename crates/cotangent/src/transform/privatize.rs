@@ -20,16 +20,23 @@ use crate::source::Span;
 
 /// Sums in private variables what loops add to one place.
 pub fn privatize(module: &mut Module, function: FunctionId) {
-    let original = module.functions[function].clone();
+    let mut has_loop = false;
+    walk::each_stmt(&module.functions[function].body, &mut |stmt| has_loop |= stmt.kind.is_loop());
+    if has_loop {
+        let (body, locals) = privatized(module, &module.functions[function]);
+        let changed = &mut module.functions[function];
+        (changed.body, changed.locals) = (body, locals);
+    }
+}
+
+fn privatized(module: &Module, original: &Function) -> (Block, IdVec<LocalId, Local>) {
     let mut body = original.body.clone();
-    let locals = locals(&original);
-    let roots = Roots::new(module, &original, &locals);
+    let locals = locals(original);
+    let roots = Roots::new(module, original, &locals);
     let names = original.locals.iter().map(|local| local.name.clone()).collect();
-    let mut ctx = Ctx { original: &original, uses: &locals, roots, names, locals: original.locals.clone() };
+    let mut ctx = Ctx { original, uses: &locals, roots, names, locals: original.locals.clone() };
     ctx.block(&mut body);
-    let locals = ctx.locals;
-    let changed = &mut module.functions[function];
-    (changed.body, changed.locals) = (body, locals);
+    (body, ctx.locals)
 }
 
 struct Ctx<'f> {

@@ -11,17 +11,21 @@ use super::locals::rename;
 use crate::analysis::locals::{Locals, locals};
 use crate::analysis::touch::Touches;
 use crate::ir::walk::{self, PartMut};
-use crate::ir::{Block, Expr, ExprKind, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Stmt, StmtKind, Type};
 
 /// Shares the values of one function.
 pub(super) fn share(module: &mut Module, id: FunctionId) {
-    let original = module.functions[id].clone();
-    let uses = locals(&original);
-    let touches = Touches::new(module, &original, &uses);
+    let body = shared(module, &module.functions[id]);
+    module.functions[id].body = body;
+}
+
+fn shared(module: &Module, original: &Function) -> Block {
+    let uses = locals(original);
+    let touches = Touches::new(module, original, &uses);
     let mut body = original.body.clone();
     let mut sharing = Sharing { uses: &uses, known: Known::new(&touches), replaced: HashMap::new() };
     sharing.block(&mut body);
-    module.functions[id].body = body;
+    body
 }
 
 struct Sharing<'t, 'f> {

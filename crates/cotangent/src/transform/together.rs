@@ -34,26 +34,36 @@ const MAX_SUMS: u64 = 16;
 
 /// Gives the additions of a kernel's threads to one place to the block.
 pub(super) fn together(module: &mut Module, function: FunctionId, adjoints: &[AdjointParam], trust: Trust) {
-    let original = module.functions[function].clone();
+    let original = &module.functions[function];
     let is_able = original.space == Space::Kernel
-        && is_without_jumps(&original)
+        && is_without_jumps(original)
         // One that does not ask may be meant for blocks of one thread.
         && asks_for_thread(module, function)
-        && asks_beside_the_record(module, &original)
-        && static_shared_bytes(module, &original) + SHARED_BYTES <= STATIC_SHARED_LIMIT;
-    if !is_able {
-        return;
+        && asks_beside_the_record(module, original)
+        && static_shared_bytes(module, original) + SHARED_BYTES <= STATIC_SHARED_LIMIT;
+    if is_able {
+        let (body, locals) = given_together(module, original, adjoints, trust);
+        let changed = &mut module.functions[function];
+        (changed.body, changed.locals) = (body, locals);
     }
-    let uses = locals(&original);
+}
+
+fn given_together(
+    module: &Module,
+    original: &Function,
+    adjoints: &[AdjointParam],
+    trust: Trust,
+) -> (Block, IdVec<LocalId, Local>) {
+    let uses = locals(original);
     let mut ctx = Ctx {
         uses: &uses,
-        roots: Roots::new(module, &original, &uses),
-        uniform: Uniform::in_module(module, &original),
+        roots: Roots::new(module, original, &uses),
+        uniform: Uniform::in_module(module, original),
         trust,
         adjoints: adjoints.iter().map(|param| Root::Param(param.adjoint)).collect(),
         looked_at: BTreeSet::new(),
         names: original.locals.iter().map(|local| local.name.clone()).collect(),
-        original: &original,
+        original,
         locals: original.locals.clone(),
     };
     ctx.looked_at = ctx.looked_at(&original.body);
@@ -61,9 +71,7 @@ pub(super) fn together(module: &mut Module, function: FunctionId, adjoints: &[Ad
     if !ctx.looked_at.contains(&Root::Unknown) {
         ctx.block(&mut body);
     }
-    let locals = ctx.locals;
-    let changed = &mut module.functions[function];
-    (changed.body, changed.locals) = (body, locals);
+    (body, ctx.locals)
 }
 
 struct Ctx<'f> {

@@ -17,9 +17,12 @@ const ALL: i128 = 0xffff_ffff;
 
 /// Changes the masks of a kernel where threads may wait elsewhere. Calls have been inlined and jumps removed.
 pub(in crate::transform) fn masks_of_those_present(module: &Module, function: &mut Function) {
+    if function.space != Space::Kernel {
+        return;
+    }
     let known = function.clone();
     let uniform = Uniform::in_module(module, &known);
-    if function.space != Space::Kernel || !is_needed(&uniform, &known.body, &mut false) {
+    if !is_needed(&uniform, &known.body, &mut false) {
         return;
     }
     let names = NewLocals::new(module, function);
