@@ -223,19 +223,15 @@ impl<I, T: fmt::Debug> fmt::Debug for SharedVec<I, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    id_type!(
-        /// A number.
-        NumberId
-    );
+    use crate::source::FileId;
 
     #[test]
     fn copies_share_what_they_do_not_change() {
-        let numbers: SharedVec<NumberId, String> = ["one", "two"].map(str::to_owned).into_iter().collect();
+        let numbers: SharedVec<FileId, String> = ["one", "two"].map(str::to_owned).into_iter().collect();
         let mut copy = numbers.clone();
-        copy[NumberId(1)].push_str(" and a half");
+        copy[FileId::new(1)].push_str(" and a half");
         assert_eq!(numbers.iter().collect::<Vec<_>>(), ["one", "two"]);
         assert_eq!(copy.iter().collect::<Vec<_>>(), ["one", "two and a half"]);
-        assert!(std::ptr::eq(&numbers[NumberId(0)], &copy[NumberId(0)]));
+        assert!(std::ptr::eq(&numbers[FileId::new(0)], &copy[FileId::new(0)]));
     }
 }

@@ -42,7 +42,7 @@ pub struct NodeId(pub(super) u64);
 
 /// Attributes of nodes; which of them are there depends on the kind.
 ///
-/// Those that few nodes have are in [`Rare`], to which it dereferences: in a long function, nearly all nodes are
+/// Those that few nodes have are in `Rare`, to which it dereferences: in a long function, nearly all nodes are
 /// expressions.
 #[derive(Debug, Default)]
 pub struct Data {
