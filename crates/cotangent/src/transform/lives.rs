@@ -161,3 +161,55 @@ pub(super) fn lives_together(function: &mut Function, lives: &Lives) -> Option<H
     }
     Some(map)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{FunctionId, text};
+
+    /// The names of arrays that a kernel with an array `s` uses twice.
+    fn uses(body: &str) -> Lives {
+        let text = format!("kernel k(x: const float*, y: float*) {{ let shared s: float[64]; {body} }}");
+        let module = text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        lives_apart(&module, &module.functions[FunctionId(0)]).map(|(_, lives)| lives).unwrap_or_default()
+    }
+
+    const FIRST: &str = "s[threadIdx.x] = x[threadIdx.x]; barrier block; let m: float = s[0]; barrier block;";
+    const SECOND: &str = "barrier block; y[threadIdx.x] = (m + s[1]);";
+
+    #[test]
+    fn an_array_that_all_threads_store_anew_is_another_one() {
+        let one: Lives = vec![["s".into(), "s_1".into()]];
+        assert_eq!(uses(&format!("{FIRST} s[threadIdx.x] = 1.0f; {SECOND}")), one);
+        let two: Lives = vec![["s".into(), "s_1".into()], ["s".into(), "s_2".into()]];
+        assert_eq!(uses(&format!("{FIRST} s[threadIdx.x] = 1.0f; s[threadIdx.x] = m; {SECOND}")), two);
+    }
+
+    #[test]
+    fn an_array_that_may_keep_something_is_one() {
+        for kept in [
+            "if (threadIdx.x < 8u) { s[threadIdx.x] = 1.0f; }",
+            "s[(threadIdx.x + 1u)] = 1.0f;",
+            "s[threadIdx.x] = (s[threadIdx.x] + 1.0f);",
+            "for i: int = 0; i < 2; i += 1 { s[threadIdx.x] = 1.0f; }",
+            "s[threadIdx.x] = 1.0f; let p: float* = &s[0]; *p = 2.0f;",
+            "s[threadIdx.x] = 1.0f; atomic add(s[0], 1.0f);",
+        ] {
+            assert_eq!(uses(&format!("{FIRST} {kept} {SECOND}")), Lives::new(), "{kept}");
+        }
+    }
+
+    #[test]
+    fn uses_become_one_array_only_one_after_the_other() {
+        let lives: Lives = vec![["s".into(), "s_1".into()]];
+        for (last, is_over) in [("y[0] = s_1[0];", true), ("y[0] = s[0];", false)] {
+            let text = format!(
+                "kernel k(y: float*) {{ let shared s: float[64]; let shared s_1: float[64]; s[0] = 1.0f; \
+                 barrier block; let m: float = s[0]; s_1[0] = m; barrier block; {last} }}"
+            );
+            let mut module = text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let function = &mut module.functions[FunctionId(0)];
+            assert_eq!(lives_together(function, &lives).is_some(), is_over, "{last}");
+        }
+    }
+}
