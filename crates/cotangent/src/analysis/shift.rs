@@ -14,8 +14,8 @@ use super::objects::{Object, Objects};
 use super::uniform::Uniform;
 use crate::ir::walk::{self, Part};
 use crate::ir::{
-    BinaryOp, CollectiveOp, Expr, ExprKind, For, Function, LocalId, Module, Place, PlaceKind, Space, Stmt, StmtKind,
-    Storage, Type,
+    AtomicOp, BinaryOp, CollectiveOp, Expr, ExprKind, For, Function, LocalId, Module, Place, PlaceKind, Space, Stmt,
+    StmtKind, Storage, Type,
 };
 use crate::rules::chosen_by;
 use value::{EXPONENTIALS, Value};
@@ -29,7 +29,7 @@ pub fn shifts(module: &Module, objects: &Objects<'_>, function: &Function) -> BT
     while !left.is_empty() {
         let uniform = Uniform::in_module(module, function);
         let kept = kept(function, &left);
-        let mut pass = Pass { objects, function, uniform, shifts: &left, kept, blamed: BTreeSet::new(), depth: 0 };
+        let mut pass = Pass { objects, function, uniform, shifts: &left, kept, blamed: BTreeSet::new(), uneven: 0 };
         let free = function.params.iter().map(|param| (*param, Value::free()));
         let mut state = State { values: free.collect(), ..State::default() };
         pass.block(&function.body, &mut state);
@@ -169,8 +169,8 @@ struct Pass<'p> {
     kept: BTreeSet<LocalId>,
     /// Shifts on which something depends that leaves the function.
     blamed: BTreeSet<LocalId>,
-    /// How many branches and loops are around.
-    depth: usize,
+    /// How many branches and loops are around that threads of a block may take differently.
+    uneven: usize,
 }
 
 impl<'p> Pass<'p> {
@@ -192,21 +192,29 @@ impl<'p> Pass<'p> {
                     self.store(place, value, state);
                 }
             },
-            StmtKind::Accumulate { place, value } | StmtKind::Atomic { place, value, into: None, .. } => {
+            StmtKind::Accumulate { place, value }
+            | StmtKind::Atomic { op: AtomicOp::Add, place, value, into: None, .. } => {
                 let sum = self.load(place, state).plus(1.0, &self.value(value, state));
                 self.store(place, sum, state);
             }
-            StmtKind::If { then_block, else_block, .. } => {
+            StmtKind::If { cond, then_block, else_block } => {
                 let mut other = state.clone();
-                self.depth += 1;
+                let is_for_all = self.uniform.is_same(cond);
+                self.uneven += usize::from(!is_for_all);
                 self.block(then_block, state);
                 self.block(else_block, &mut other);
-                self.depth -= 1;
+                self.uneven -= usize::from(!is_for_all);
                 *state = std::mem::take(state).join(other);
             }
             StmtKind::For(head) => self.for_loop(head, state),
-            StmtKind::While { body, .. } => self.repeated(body, &BTreeSet::new(), state),
-            StmtKind::Collective { op, args, into: Some(into), .. } => self.exchange(*op, args, into, state),
+            StmtKind::While { body, .. } => {
+                self.uneven += 1;
+                self.repeated(body, &BTreeSet::new(), state);
+                self.uneven -= 1;
+            }
+            StmtKind::Collective { op, mask, args, into: Some(into) } => {
+                self.exchange(*op, mask.as_ref(), args, into, state);
+            }
             StmtKind::Return(Some(value)) => {
                 let value = self.value(value, state);
                 self.blame(&value);
@@ -283,7 +291,7 @@ impl<'p> Pass<'p> {
 
     /// Which threads have a value in common: a block what it reads of one shared element, as another value would be a race.
     fn level_of(&self, expr: &Expr) -> Level {
-        let is_of_block = self.depth == 0 && self.function.space == Space::Kernel;
+        let is_of_block = self.uneven == 0 && self.function.space == Space::Kernel;
         let is_shared = expr.uncast().as_load().is_some_and(|place| {
             let PlaceKind::Index(base, index) = &place.kind else { return false };
             let is_shared = |local: LocalId| self.function.locals[local].storage == Storage::Shared;
@@ -311,10 +319,12 @@ impl<'p> Pass<'p> {
         }
     }
 
-    /// A value as other threads see it: only a shift that they have in common is the same to them.
+    /// A value as other threads see it: only a shift that they have in common is the same to them, times what all have.
     fn seen_by(&self, level: Level, value: &Value, state: &State) -> Value {
         let is_common = |shift: LocalId| state.levels.get(&shift).is_some_and(|known| *known >= level);
-        if value.shifts().all(is_common) { value.clone() } else { value.clone().mixed() }
+        let variable = |local: LocalId| Expr::load(Place::local(local, self.function.locals[local].ty.clone()));
+        let is_same = value.shifts().all(is_common) && value.factors().all(|it| self.uniform.is_same(&variable(it)));
+        if is_same { value.clone() } else { value.clone().mixed() }
     }
 
     fn load(&self, place: &Place, state: &State) -> Value {
@@ -393,14 +403,23 @@ impl<'p> Pass<'p> {
         expr.uncast().as_local().filter(|local| self.kept.contains(local))
     }
 
-    fn exchange(&mut self, op: CollectiveOp, args: &'p [Expr], into: &'p Place, state: &mut State) {
+    fn exchange(
+        &mut self,
+        op: CollectiveOp,
+        mask: Option<&Expr>,
+        args: &'p [Expr],
+        into: &'p Place,
+        state: &mut State,
+    ) {
         let Some(first) = args.first() else { return };
         let value = self.value(first, state);
         let value = self.seen_by(Level::Warp, &value, state);
         match into.as_local() {
             Some(local) if self.shifts.contains(&local) => {
                 // What one lane has is given to all.
-                let is_one = op == CollectiveOp::Shuffle && args.get(1).is_some_and(|lane| self.uniform.is_same(lane));
+                let is_one = op == CollectiveOp::Shuffle
+                    && is_whole_warp(mask, args)
+                    && args.get(1).is_some_and(|lane| self.uniform.is_same(lane));
                 state.retire(local);
                 state.levels.insert(local, if is_one { Level::Warp } else { Level::Thread });
             }
@@ -411,7 +430,10 @@ impl<'p> Pass<'p> {
 
     fn for_loop(&mut self, head: &'p For, state: &mut State) {
         let whole = self.whole_arrays(head);
+        let is_for_all = [&head.from, &head.to, &head.by].iter().all(|part| self.uniform.is_same(part));
+        self.uneven += usize::from(!is_for_all);
         self.repeated(&head.body, &whole, state);
+        self.uneven -= usize::from(!is_for_all);
         if let Some(shift) = all_lanes(head).filter(|shift| self.shifts.contains(shift)) {
             state.retire(shift);
             state.levels.insert(shift, Level::Warp);
@@ -420,7 +442,6 @@ impl<'p> Pass<'p> {
 
     /// A block that runs any number of times; of some arrays each time another element has its turn, until all had.
     fn repeated(&mut self, body: &'p [Stmt], whole: &BTreeSet<LocalId>, state: &mut State) {
-        self.depth += 1;
         let first: BTreeMap<LocalId, Option<Value>> =
             whole.iter().map(|array| (*array, state.values.get(array).cloned())).collect();
         let mut end = state.clone();
@@ -452,7 +473,6 @@ impl<'p> Pass<'p> {
             state.values.remove(array);
             state.values.extend(end.values.remove(array).map(|value| (*array, value)));
         }
-        self.depth -= 1;
     }
 
     /// One turn of a loop, in which an array of which all elements have their turn is one of them.
@@ -516,6 +536,12 @@ impl<'p> Pass<'p> {
     }
 }
 
+/// Whether all 32 lanes of a warp exchange values, and not groups of them by themselves.
+fn is_whole_warp(mask: Option<&Expr>, args: &[Expr]) -> bool {
+    let is_all = mask.is_some_and(|mask| matches!(mask.uncast().as_int(), Some(0xffff_ffff | -1)));
+    is_all && args.get(2).is_none_or(|width| width.uncast().as_int() == Some(32))
+}
+
 /// The variable that all 32 lanes of a warp have in common after a loop, as each takes the greatest or least of its own and
 /// another lane's, 16 lanes away, then 8 and so on.
 fn all_lanes(head: &For) -> Option<LocalId> {
@@ -525,9 +551,7 @@ fn all_lanes(head: &For) -> Option<LocalId> {
     let body: Vec<&Stmt> =
         head.body.iter().filter(|stmt| !matches!(stmt.kind, StmtKind::Declare { init: None, .. })).collect();
     let [exchange, choice] = body.as_slice() else { return None };
-    let StmtKind::Collective { op: CollectiveOp::ShuffleXor, args, mask: Some(mask), into: Some(into) } =
-        &exchange.kind
-    else {
+    let StmtKind::Collective { op: CollectiveOp::ShuffleXor, args, mask, into: Some(into) } = &exchange.kind else {
         return None;
     };
     let StmtKind::Assign { place, value: Expr { kind: ExprKind::Math(name, parts), .. } } = &choice.kind else {
@@ -537,7 +561,7 @@ fn all_lanes(head: &For) -> Option<LocalId> {
     let [own, other] = parts.as_slice() else { return None };
     let is_all = is_halved
         && is_down
-        && matches!(mask.uncast().as_int(), Some(0xffff_ffff | -1))
+        && is_whole_warp(mask.as_ref(), args)
         && args.first().and_then(Expr::as_local) == Some(variable)
         && args.get(1).map(Expr::uncast).and_then(Expr::as_local) == Some(head.counter)
         && chosen_by(name).is_some()

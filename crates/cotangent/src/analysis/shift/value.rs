@@ -69,6 +69,15 @@ impl Value {
         }
     }
 
+    /// The variables that shifts are multiplied with.
+    pub(super) fn factors(&self) -> impl Iterator<Item = LocalId> {
+        let degrees = match self {
+            Value::Shifted(degrees) | Value::Scaled(degrees) => Some(degrees),
+            Value::Zero | Value::Mixed(_) => None,
+        };
+        degrees.into_iter().flatten().filter_map(|((_, factor), _)| *factor)
+    }
+
     /// A value of which only the shifts are known that it depends on.
     pub(super) fn mixed(self) -> Value {
         if self.is_free() {
