@@ -58,11 +58,13 @@ pub fn candidates(function: &Function) -> BTreeSet<LocalId> {
     let mut reaches_launch = false;
     walk::each_stmt(&function.body, &mut |stmt| {
         reaches_launch |= matches!(stmt.kind, StmtKind::Launch(_) | StmtKind::Runtime { .. });
-        if let StmtKind::Assign { place, value } = &stmt.kind
-            && value.as_local().is_some_and(|from| found.contains(&from))
-        {
-            found.extend(place.as_local());
+        let mut copied = None;
+        if let StmtKind::Assign { place, value } = &stmt.kind {
+            copied = place.as_local().zip(value.as_local());
+        } else if let StmtKind::Declare { local, init: Some(init) } = &stmt.kind {
+            copied = Some(*local).zip(init.as_local());
         }
+        found.extend(copied.filter(|(_, from)| found.contains(from)).map(|(to, _)| to));
     });
     if !has_exponential || reaches_launch {
         return BTreeSet::new();
