@@ -20,7 +20,11 @@ pub(super) struct NewLocals {
 impl NewLocals {
     /// No name of the module's items or of the function's variables will be given out.
     pub(super) fn new(module: &Module, function: &Function) -> NewLocals {
-        let mut taken: HashSet<Name> = function.locals.iter().map(|local| local.name.clone()).collect();
+        NewLocals::besides(module, function.locals.iter().map(|local| local.name.clone()).collect())
+    }
+
+    /// No name of the module's items will be given out, and none of these.
+    pub(super) fn besides(module: &Module, mut taken: HashSet<Name>) -> NewLocals {
         let items = module.functions.iter().map(|item| &item.name);
         let items = items.chain(module.globals.iter().map(|item| &item.name));
         for name in items.chain(module.records.iter().map(|item| &item.name)) {

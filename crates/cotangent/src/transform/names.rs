@@ -6,32 +6,21 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
+use super::locals::NewLocals;
 use crate::ir::walk::{self, NodeMut};
 use crate::ir::{Function, LocalId, Module, Name, Stmt};
 
 /// Renames the variables of a function that are neither parameters nor have a name of the program's.
 pub(super) fn names_in_order(module: &Module, function: &mut Function, own: &HashSet<Name>) {
-    let mut taken: HashSet<Name> = own.iter().cloned().collect();
-    let items = module.functions.iter().map(|item| &item.name).chain(module.globals.iter().map(|item| &item.name));
-    for name in items.chain(module.records.iter().map(|item| &item.name)) {
-        taken.insert(name.rsplit("::").next().unwrap_or(name).into());
-    }
-    taken.extend(function.params.iter().map(|param| function.locals[*param].name.clone()));
+    let params = function.params.iter().map(|param| function.locals[*param].name.clone());
+    let mut names = NewLocals::besides(module, own.iter().cloned().chain(params).collect());
     let mut declared: Vec<LocalId> = Vec::new();
     walk::each_stmt(&function.body, &mut |stmt| declared.extend(walk::declared_local(stmt)));
     declared.retain(|local| !own.contains(&function.locals[*local].name) && !function.params.contains(local));
-    let mut counts: HashMap<Name, u32> = HashMap::new();
     let mut renamed: HashMap<Name, Name> = HashMap::new();
     for local in declared {
         let old = function.locals[local].name.clone();
-        let base = base_of(&old, own);
-        let mut name: Name = base.into();
-        while taken.contains(&name) {
-            let count = counts.entry(base.into()).or_insert(0);
-            *count += 1;
-            name = format!("{base}_{count}").into();
-        }
-        taken.insert(name.clone());
+        let name = names.name(base_of(&old, own));
         renamed.insert(old, name.clone());
         function.locals[local].name = name;
     }
