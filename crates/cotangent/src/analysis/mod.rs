@@ -4,6 +4,7 @@
 
 mod activity;
 pub mod affine;
+mod anew;
 mod chosen;
 mod effects;
 mod evidence;
@@ -29,6 +30,7 @@ pub mod touch;
 mod uniform;
 
 pub use activity::{Activity, activity, activity_besides, carries_floats};
+pub use anew::is_one_element_a_thread;
 pub use effects::{
     Effects, allocated, call_writes, effects, freed_params, is_pure, may_be_brought, reads_through, stmt_writes,
     takes_bits, uses_memory, variables_of, written,

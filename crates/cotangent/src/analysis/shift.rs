@@ -10,6 +10,7 @@ mod value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use super::anew::is_one_element_a_thread;
 use super::objects::{Object, Objects};
 use super::uniform::Uniform;
 use crate::ir::walk::{self, Part};
@@ -311,14 +312,21 @@ impl<'p> Pass<'p> {
                     let is_private = self.function.locals[local].storage == Storage::Private;
                     let value = if is_private { value.clone() } else { self.seen_by(Level::Block, &value, state) };
                     let joined = match state.values.get(&local) {
-                        Some(held) => held.join(&value),
-                        None => value,
+                        Some(held) if !self.is_stored_anew(place, local) => held.join(&value),
+                        Some(_) | None => value,
                     };
                     self.put(local, joined, state);
                 }
                 None => self.blame(&value),
             }
         }
+    }
+
+    /// Whether a store of all threads leaves nothing in a shared array of what was there.
+    fn is_stored_anew(&self, place: &Place, array: LocalId) -> bool {
+        let is_element = matches!(&place.kind, PlaceKind::Index(base, _) if base.as_local() == Some(array));
+        let is_shared = self.function.locals[array].storage == Storage::Shared;
+        self.uneven == 0 && is_element && is_shared && is_one_element_a_thread(self.function, array)
     }
 
     /// A value as other threads see it: only a shift that they have in common is the same to them, times what all have.

@@ -4,23 +4,20 @@
 //! first, and carries derivatives where that may carry none. Afterwards it is one array again, if the first use is over where the
 //! second begins.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::locals::{NewLocals, declare, rename};
 use super::shadow::shadow_name;
-use crate::ir::same::same_expr;
-use crate::ir::walk::{self, Node};
-use crate::ir::{
-    Builtin, Expr, ExprKind, Function, Local, LocalId, Module, Name, PlaceKind, Space, Stmt, StmtKind, Storage, Type,
-};
+use crate::analysis::is_one_element_a_thread;
+use crate::ir::walk;
+use crate::ir::{Function, Local, LocalId, Module, Name, PlaceKind, Space, Stmt, StmtKind, Storage, Type};
 
 /// The names of an array's two uses.
 pub(super) type Lives = Vec<[Name; 2]>;
 
 /// A kernel in which each use of a shared array has an array of its own; none if there is none that is used twice.
 ///
-/// *All of an array is stored anew* by a statement that every thread runs, if each thread stores to one element of the array only,
-/// whatever it stores: then no other element has ever been stored to, and none of the others may be read.
+/// What all threads store to is all that the array holds, where each thread has one element (`is_one_element_a_thread`).
 pub(super) fn lives_apart(module: &Module, function: &Function) -> Option<(Function, Lives)> {
     if function.space != Space::Kernel {
         return None;
@@ -56,83 +53,6 @@ fn stored_anew(function: &Function, stmt: &Stmt) -> Option<LocalId> {
     let is_shared = function.locals[array].storage == Storage::Shared;
     let is_read = walk::expr_mentions(value, array) || walk::expr_mentions(index, array);
     (is_shared && matches!(place.ty, Type::Float(_)) && !is_read).then_some(array)
-}
-
-/// Whether all stores to an array have one index, which tells the thread, and nothing else writes it.
-fn is_one_element_a_thread(function: &Function, array: LocalId) -> bool {
-    let assigned = walk::assigned_locals(&function.body);
-    let mut indices: Vec<&Expr> = Vec::new();
-    let mut is_simple = true;
-    walk::each_stmt(&function.body, &mut |stmt| {
-        for place in walk::written_places(stmt) {
-            if walk::own_variable(place) != Some(array) {
-                continue;
-            }
-            match (&place.kind, &stmt.kind) {
-                (PlaceKind::Index(base, index), StmtKind::Assign { .. }) if base.as_local() == Some(array) => {
-                    indices.push(index);
-                }
-                (_, _) => is_simple = false,
-            }
-        }
-    });
-    // Every mention is one of an element.
-    let (mut elements, mut mentions) = (0, 0);
-    walk::each_place(&function.body, &mut |place| {
-        mentions += usize::from(place.as_local() == Some(array));
-        let is_element = matches!(&place.kind, PlaceKind::Index(base, _) if base.as_local() == Some(array));
-        elements += usize::from(is_element);
-    });
-    walk::each_expr(&function.body, &mut |expr| {
-        is_simple &= expr.as_address().and_then(walk::own_variable) != Some(array);
-    });
-    let [first, others @ ..] = indices.as_slice() else { return false };
-    is_simple
-        && elements == mentions
-        && is_of_thread(function, first, &assigned)
-        && others.iter().all(|other| same_expr(first, other))
-}
-
-/// Whether an index is the same whenever a thread computes it.
-fn is_of_thread(function: &Function, index: &Expr, assigned: &HashSet<LocalId>) -> bool {
-    let counters = counters(function);
-    let is_fixed = |node: Node<'_>| match node {
-        Node::Expr(expr) => match &expr.kind {
-            ExprKind::Load(place) => place.as_local().is_some_and(|local| {
-                !assigned.contains(&local) && !counters.contains(&local) && matches!(place.ty, Type::Int(_))
-            }),
-            ExprKind::Builtin(Builtin::ThreadIdx(_) | Builtin::BlockDim(_))
-            | ExprKind::Int(_)
-            | ExprKind::Cast(_)
-            | ExprKind::Binary(..) => true,
-            ExprKind::Bool(_)
-            | ExprKind::Float(_)
-            | ExprKind::Null
-            | ExprKind::AddressOf(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Select(..)
-            | ExprKind::Math(..)
-            | ExprKind::Builtin(_)
-            | ExprKind::SizeOf(_)
-            | ExprKind::Construct(_) => false,
-        },
-        Node::Place(_) | Node::Stmt(_) => true,
-    };
-    walk::visit_expr(index, &mut |node| {
-        if is_fixed(node) { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
-    })
-    .is_continue()
-}
-
-/// Variables that are declared anew, in a loop, or count one.
-fn counters(function: &Function) -> BTreeSet<LocalId> {
-    let mut found = BTreeSet::new();
-    walk::each_stmt(&function.body, &mut |stmt| {
-        if stmt.kind.is_loop() {
-            walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| found.extend(walk::declared_local(inner)));
-        }
-    });
-    found
 }
 
 /// Makes the uses of arrays one array again, and tells which became which. None if one is not over where the next begins.
