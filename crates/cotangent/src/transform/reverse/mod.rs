@@ -294,7 +294,9 @@ impl Pullbacks {
         if uses_record && matches!(kind, Kind::Pullback(_) | Kind::Slopes(_)) {
             self.lessons.unfit.insert(id);
         }
-        let own = self.output.functions[id].locals.iter().map(|local| local.name.clone()).collect();
+        // Functions that are merged into this one bring their variables along.
+        let program = normal.functions.ids().flat_map(|id| self.output.functions[id].locals.iter());
+        let own = program.map(|local| local.name.clone()).collect();
         let slots = match slots {
             None => None,
             Some(SlotCount::Fixed(count)) => Some(launch::Slots::Fixed(count)),
