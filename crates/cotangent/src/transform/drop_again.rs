@@ -21,6 +21,8 @@ pub(super) fn drop_again(forward: &[Stmt], reverse: &mut Block, copies: &HashMap
         .filter_map(begun)
         .filter(is_copy)
         .filter_map(|copy| Some((copy, *held.get(&origin(copy))?)))
+        // What a copy is given last may have been dropped, as nobody reads it: then it holds an earlier value.
+        .filter(|(copy, held)| writes(reverse, *copy) == writes(forward, *held))
         .collect();
     // A statement goes as a whole, or stays with all that it computes.
     loop {
@@ -43,6 +45,15 @@ pub(super) fn drop_again(forward: &[Stmt], reverse: &mut Block, copies: &HashMap
         !written.is_some_and(|written| !written.is_empty() && written.iter().all(|local| map.contains_key(local)))
     });
     rename(reverse, &map);
+}
+
+/// How many statements give a variable something.
+fn writes(block: &[Stmt], local: LocalId) -> usize {
+    let mut count = 0;
+    walk::each_stmt(block, &mut |stmt| {
+        count += walk::written_places(stmt).into_iter().filter(|place| own_variable(place) == Some(local)).count();
+    });
+    count
 }
 
 /// The variable that a statement of a block declares for the rest of the block.
