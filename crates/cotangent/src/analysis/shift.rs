@@ -27,10 +27,17 @@ const ROUNDS: usize = 6;
 /// The variables of a function that cancel out of everything that leaves it.
 pub fn shifts(module: &Module, objects: &Objects<'_>, function: &Function) -> BTreeSet<LocalId> {
     let mut left = candidates(function);
+    if left.is_empty() {
+        return left;
+    }
+    let uniform = Uniform::in_module(module, function);
+    let is_shared = |local: &LocalId| function.locals[*local].storage == Storage::Shared;
+    let is_whole = |local: &LocalId| is_shared(local) && is_one_element_a_thread(function, *local);
+    let whole: BTreeSet<LocalId> = function.locals.ids().filter(is_whole).collect();
     while !left.is_empty() {
-        let uniform = Uniform::in_module(module, function);
-        let kept = kept(function, &left);
-        let mut pass = Pass { objects, function, uniform, shifts: &left, kept, blamed: BTreeSet::new(), uneven: 0 };
+        let (kept, blamed) = (kept(function, &left), BTreeSet::new());
+        let mut pass =
+            Pass { objects, function, uniform: &uniform, whole: &whole, shifts: &left, kept, blamed, uneven: 0 };
         let free = function.params.iter().map(|param| (*param, Value::free()));
         let mut state = State { values: free.collect(), ..State::default() };
         pass.block(&function.body, &mut state);
@@ -166,7 +173,9 @@ impl State {
 struct Pass<'p> {
     objects: &'p Objects<'p>,
     function: &'p Function,
-    uniform: Uniform<'p>,
+    uniform: &'p Uniform<'p>,
+    /// Shared arrays that a store of all threads leaves nothing of what was there.
+    whole: &'p BTreeSet<LocalId>,
     shifts: &'p BTreeSet<LocalId>,
     /// Variables that get one value, before any loop, which depends on no shift.
     kept: BTreeSet<LocalId>,
@@ -261,7 +270,7 @@ impl<'p> Pass<'p> {
         for place in walk::written_places(stmt) {
             match place.as_local() {
                 Some(local) if self.shifts.contains(&local) => state.retire(local),
-                Some(local) => self.put(local, Value::free(), state),
+                Some(local) => drop(state.values.insert(local, Value::free())),
                 None => self.store(place, Value::free(), state),
             }
         }
@@ -271,7 +280,7 @@ impl<'p> Pass<'p> {
     fn give(&mut self, local: LocalId, expr: &'p Expr, state: &mut State) {
         if !self.shifts.contains(&local) {
             let value = self.value(expr, state);
-            self.put(local, value, state);
+            state.values.insert(local, value);
             return;
         }
         match expr.as_local().filter(|from| self.shifts.contains(from)) {
@@ -286,10 +295,6 @@ impl<'p> Pass<'p> {
                 state.levels.insert(local, self.level_of(expr));
             }
         }
-    }
-
-    fn put(&mut self, local: LocalId, value: Value, state: &mut State) {
-        state.values.insert(local, value);
     }
 
     /// Which threads have a value in common: a block what it reads of one shared element, as another value would be a race.
@@ -315,7 +320,7 @@ impl<'p> Pass<'p> {
                         Some(held) if !self.is_stored_anew(place, local) => held.join(&value),
                         Some(_) | None => value,
                     };
-                    self.put(local, joined, state);
+                    state.values.insert(local, joined);
                 }
                 None => self.blame(&value),
             }
@@ -325,8 +330,7 @@ impl<'p> Pass<'p> {
     /// Whether a store of all threads leaves nothing in a shared array of what was there.
     fn is_stored_anew(&self, place: &Place, array: LocalId) -> bool {
         let is_element = matches!(&place.kind, PlaceKind::Index(base, _) if base.as_local() == Some(array));
-        let is_shared = self.function.locals[array].storage == Storage::Shared;
-        self.uneven == 0 && is_element && is_shared && is_one_element_a_thread(self.function, array)
+        self.uneven == 0 && is_element && self.whole.contains(&array)
     }
 
     /// A value as other threads see it: only a shift that they have in common is the same to them, times what all have.
@@ -433,7 +437,7 @@ impl<'p> Pass<'p> {
                 state.retire(local);
                 state.levels.insert(local, if is_one { Level::Warp } else { Level::Thread });
             }
-            Some(local) => self.put(local, value, state),
+            Some(local) => drop(state.values.insert(local, value)),
             None => self.store(into, value, state),
         }
     }
@@ -492,7 +496,7 @@ impl<'p> Pass<'p> {
                 && let Some(array) = base.as_local().filter(|array| whole.contains(array))
             {
                 let value = self.value(value, state);
-                self.put(array, value, state);
+                state.values.insert(array, value);
             } else {
                 self.stmt(stmt, state);
             }

@@ -16,13 +16,14 @@ pub(super) fn drop_again(forward: &[Stmt], reverse: &mut Block, copies: &HashMap
     let held: HashMap<LocalId, LocalId> =
         forward.iter().filter_map(begun).map(|local| (origin(local), local)).collect();
     let is_copy = |local: &LocalId| copies.contains_key(local);
+    let [given, given_again] = [forward, reverse].map(writes);
     let mut map: HashMap<LocalId, LocalId> = reverse
         .iter()
         .filter_map(begun)
         .filter(is_copy)
         .filter_map(|copy| Some((copy, *held.get(&origin(copy))?)))
         // What a copy is given last may have been dropped, as nobody reads it: then it holds an earlier value.
-        .filter(|(copy, held)| writes(reverse, *copy) == writes(forward, *held))
+        .filter(|(copy, held)| given_again.get(copy) == given.get(held))
         .collect();
     // A statement goes as a whole, or stays with all that it computes.
     loop {
@@ -47,13 +48,15 @@ pub(super) fn drop_again(forward: &[Stmt], reverse: &mut Block, copies: &HashMap
     rename(reverse, &map);
 }
 
-/// How many statements give a variable something.
-fn writes(block: &[Stmt], local: LocalId) -> usize {
-    let mut count = 0;
+/// How many statements give each variable something.
+fn writes(block: &[Stmt]) -> HashMap<LocalId, usize> {
+    let mut counts = HashMap::new();
     walk::each_stmt(block, &mut |stmt| {
-        count += walk::written_places(stmt).into_iter().filter(|place| own_variable(place) == Some(local)).count();
+        for local in walk::written_places(stmt).into_iter().filter_map(own_variable) {
+            *counts.entry(local).or_insert(0) += 1;
+        }
     });
-    count
+    counts
 }
 
 /// The variable that a statement of a block declares for the rest of the block.

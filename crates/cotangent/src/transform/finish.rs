@@ -163,7 +163,7 @@ const STAGES: [Stage; 12] = [
         pass: |module, id, known| {
             let mut function = module.functions[id].clone();
             names_in_order(module, &mut function, known.own);
-            module.functions[id] = function;
+            module.functions.set(id, function);
         },
         promises: &[],
     },

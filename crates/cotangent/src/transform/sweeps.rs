@@ -41,7 +41,7 @@ fn tell(shadows: &BTreeSet<LocalId>, block: &mut Block, is_inside: bool) {
         && else_block.is_empty()
         && !is_inside
     {
-        // All of it stands behind one guard.
+        // All of it stands inside one guard.
         tell(shadows, then_block, true);
     }
 }

@@ -81,15 +81,12 @@ impl Pass<'_> {
                 for choice in &found {
                     self.rewrite(head, choice, &mut before, &mut after);
                 }
-                let [ahead, behind] = [before.len(), after.len()];
+                self.is_changed |= !found.is_empty();
+                let (loop_position, added_after) = (position + before.len(), after.len());
                 block.splice(position + 1..position + 1, after);
                 block.splice(position..position, before);
-                position += ahead;
-                if ahead > 0 {
-                    self.is_changed = true;
-                }
-                self.inside(&mut block[position]);
-                position += behind + 1;
+                self.inside(&mut block[loop_position]);
+                position = loop_position + 1 + added_after;
                 continue;
             }
             self.inside(&mut block[position]);
@@ -108,7 +105,7 @@ impl Pass<'_> {
 
     /// The running maxima of a loop.
     fn choices(&self, head: &For) -> Vec<Choice> {
-        if has_meeting(&head.body) {
+        if !only_computes(&head.body) {
             return Vec::new();
         }
         let mut own = HashSet::from([head.counter]);
@@ -348,11 +345,12 @@ fn resolve_part(place: &mut Place, known: &HashMap<LocalId, Expr>) -> bool {
     }
 }
 
-/// Whether threads may meet in a block, or something runs of which it is not known what it does.
-fn has_meeting(block: &Block) -> bool {
-    let mut found = false;
+/// Whether a block computes, stores and branches, and nothing else: no thread meets another one, and nothing runs of which it is not
+/// known what it does.
+fn only_computes(block: &Block) -> bool {
+    let mut is_found = true;
     walk::each_stmt(block, &mut |stmt| {
-        found |= match &stmt.kind {
+        is_found &= match &stmt.kind {
             StmtKind::Barrier { .. }
             | StmtKind::Atomic { .. }
             | StmtKind::Collective { .. }
@@ -361,7 +359,7 @@ fn has_meeting(block: &Block) -> bool {
             | StmtKind::Runtime { .. }
             | StmtKind::Opaque { .. }
             | StmtKind::Push { .. }
-            | StmtKind::Pop { .. } => true,
+            | StmtKind::Pop { .. } => false,
             StmtKind::Declare { .. }
             | StmtKind::Assign { .. }
             | StmtKind::Accumulate { .. }
@@ -371,8 +369,8 @@ fn has_meeting(block: &Block) -> bool {
             | StmtKind::Switch { .. }
             | StmtKind::Break
             | StmtKind::Continue
-            | StmtKind::Return(_) => false,
+            | StmtKind::Return(_) => true,
         };
     });
-    found
+    is_found
 }

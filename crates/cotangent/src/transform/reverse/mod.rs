@@ -70,7 +70,10 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
     loop {
         let mut program = program.clone();
         let normal = normalize(module, &mut program, request, &inlined)?;
+        // A function that is merged into another brings its variables along, so they are all the program's own.
+        let own = program.functions.iter().flat_map(|function| function.locals.iter());
         let mut pullbacks = Pullbacks {
+            own: own.map(|local| local.name.clone()).collect(),
             output: program,
             lessons: Lessons { fleeting: fleeting.clone(), ..Lessons::default() },
             options: Options {
@@ -169,6 +172,8 @@ struct Lessons {
 pub(super) struct Pullbacks {
     /// The program with its derivatives after it.
     output: Module,
+    /// The names that the program has for its variables.
+    own: HashSet<Name>,
     options: Options,
     /// What derivatives call, by function, by arguments, and by whether it gives slopes with a value.
     known: HashMap<(FunctionId, Pattern, bool), FunctionId>,
@@ -280,9 +285,8 @@ impl Pullbacks {
         if let Kind::Split { saved, variables, .. } = kind {
             self.look_for_readers(normal, id, saved, variables)?;
         }
-        let (prepared, lives) = self.prepared(normal, id, kind, true);
+        let (mut prepared, lives) = self.prepared(normal, id, kind, true);
         let mut written = self.written_best(prepared.as_ref().unwrap_or(normal), id, kind)?;
-        let mut prepared = prepared;
         if !written.joins(&lives) {
             prepared = self.prepared(normal, id, kind, false).0;
             written = self.written_best(prepared.as_ref().unwrap_or(normal), id, kind)?;
@@ -294,18 +298,15 @@ impl Pullbacks {
         if uses_record && matches!(kind, Kind::Pullback(_) | Kind::Slopes(_)) {
             self.lessons.unfit.insert(id);
         }
-        // Functions that are merged into this one bring their variables along.
-        let program = normal.functions.ids().flat_map(|id| self.output.functions[id].locals.iter());
-        let own = program.map(|local| local.name.clone()).collect();
         let slots = match slots {
             None => None,
             Some(SlotCount::Fixed(count)) => Some(launch::Slots::Fixed(count)),
             Some(SlotCount::Stated(count)) => Some(launch::Slots::Stated(count)),
             Some(SlotCount::Counted(counting)) => {
-                Some(launch::Slots::Counted(self.add(counting, &[], &HashMap::new(), &own)?))
+                Some(launch::Slots::Counted(self.add(counting, &[], &HashMap::new())?))
             }
         };
-        let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new(), &own)).transpose()?;
+        let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new())).transpose()?;
         let apart = match (kind, self.options.analyses) {
             (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On) => {
                 apart(&self.output, &function, &adjoints, ordering(normal, id))
@@ -313,7 +314,7 @@ impl Pullbacks {
             // A caller may hand on parts of one array.
             (Kind::Pullback(_) | Kind::Slopes(_), _) | (_, Analyses::Off) => Vec::new(),
         };
-        let function = self.add(function, &adjoints, &copies, &own)?;
+        let function = self.add(function, &adjoints, &copies)?;
         if augmented.is_some()
             && let Some(first) = self.output.functions[function].body.first_mut()
         {
@@ -344,7 +345,7 @@ impl Pullbacks {
         let winners = if is_asked { keep_winners(normal, function, &is_active) } else { None };
         let Some(function) = winners.or(apart.map(|(apart, _)| apart)) else { return (None, lives) };
         let mut module = normal.clone();
-        module.functions[id] = function;
+        module.functions.set(id, function);
         (Some(module), lives)
     }
 
@@ -431,10 +432,10 @@ impl Pullbacks {
         function: Function,
         adjoints: &[AdjointParam],
         copies: &HashMap<LocalId, LocalId>,
-        own: &HashSet<Name>,
     ) -> Result<FunctionId, Vec<Diagnostic>> {
         let id = self.output.functions.push(function);
-        let known = Finish { adjoints, copies, own, analyses: self.options.analyses, trust: self.options.trust };
+        let Options { analyses, trust, .. } = self.options;
+        let known = Finish { adjoints, copies, own: &self.own, analyses, trust };
         finish(&mut self.output, id, &known)?;
         Ok(id)
     }

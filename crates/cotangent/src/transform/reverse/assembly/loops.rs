@@ -27,7 +27,7 @@ use crate::transform::locals::{assign, copy_block, declare, rename};
 
 /// How the reverse sweep knows the iterations.
 enum Count {
-    /// From the header, whose expressions are those of the reverse sweep.
+    /// From the header, whose expressions, and in the end whose counter, are those of the reverse sweep.
     Header(For),
     /// The forward sweep counts them; the counter is a linear function of the number, or recorded.
     Trips { trips: LocalId, number: LocalId, counter: Option<For> },
@@ -109,7 +109,7 @@ impl Assembly<'_> {
         here: &BTreeSet<Object>,
     ) -> Pair {
         let mut kept = Kept::default();
-        let count = self.count(it, here, &mut kept);
+        let mut count = self.count(it, here, &mut kept);
         let Entries { mut rows, mut map, numbered } = self.entry_values(it, needed, here, &mut kept);
         let counter = it.head.map(|head| head.counter);
         if let (Count::Trips { counter: None, .. }, Some(counter)) = (&count, counter)
@@ -146,8 +146,11 @@ impl Assembly<'_> {
             self.rules.decide(it.stmt.span, "record", how);
         }
         let reverse_counter = counter.map(|counter| self.rules.vars.copy_of(counter, &mut map));
+        if let (Count::Header(head), Some(counter)) = (&mut count, reverse_counter) {
+            head.counter = counter;
+        }
         self.take_rows(&rows, &storage, reverse_counter, it, &mut map, &mut body);
-        let number = self.number_of(&count, reverse_counter);
+        let number = number_of(&count);
         for (local, Formula { first, step, by }) in numbered {
             let ty = self.rules.vars.function.locals[local].ty.clone();
             let steps = Expr::cast(number.clone(), by.ty.clone());
@@ -192,17 +195,6 @@ impl Assembly<'_> {
             }
         }
         Entries { rows, map, numbered }
-    }
-
-    /// The number of an iteration of the reverse sweep, from zero.
-    fn number_of(&self, count: &Count, counter: Option<LocalId>) -> Expr {
-        match (count, counter) {
-            (Count::Trips { number, .. }, _) => Expr::load(Place::local(*number, Type::INT)),
-            (Count::Header(head), Some(counter)) => {
-                iteration_number(head, Expr::load(Place::local(counter, head.from.ty.clone())))
-            }
-            (Count::Header(_), None) => Expr::int(0),
-        }
     }
 
     fn count(&mut self, it: &Loop<'_>, here: &BTreeSet<Object>, kept: &mut Kept) -> Count {
@@ -398,9 +390,8 @@ impl Assembly<'_> {
         counter: Option<LocalId>,
         mut body: Block,
     ) -> Stmt {
-        let kind = match (count, counter) {
-            (Count::Header(head), Some(counter)) => {
-                let head = For { counter, ..head };
+        let kind = match count {
+            Count::Header(head) => {
                 if is_order_free {
                     For { body, ..head }
                 } else if let Some(turned) = turned(&head) {
@@ -410,13 +401,12 @@ impl Assembly<'_> {
                     let first = Expr::load(Place::local(number, head.from.ty.clone()));
                     let one = Expr::new(ExprKind::Int(1), head.from.ty.clone());
                     let index = Expr::binary(BinaryOp::Subtract, first, one.clone());
-                    body.insert(0, declare(counter, Some(linear(&head, index))));
+                    body.insert(0, declare(head.counter, Some(linear(&head, index))));
                     let zero = Expr::new(ExprKind::Int(0), head.from.ty.clone());
                     numbered(number, trips(&head), BinaryOp::Greater, zero, one, body)
                 }
             }
-            (Count::Header(head), None) => head,
-            (Count::Trips { trips, number, counter: head }, counter) => {
+            Count::Trips { trips, number, counter: head } => {
                 if let (Some(head), Some(counter)) = (head, counter) {
                     let number = Expr::load(Place::local(number, Type::INT));
                     body.insert(0, declare(counter, Some(counter_of(&head, number))));
@@ -426,5 +416,13 @@ impl Assembly<'_> {
             }
         };
         Stmt::new(StmtKind::For(Box::new(kind))).at(it.stmt.span)
+    }
+}
+
+/// The number of an iteration of the reverse sweep, from zero.
+fn number_of(count: &Count) -> Expr {
+    match count {
+        Count::Trips { number, .. } => Expr::load(Place::local(*number, Type::INT)),
+        Count::Header(head) => iteration_number(head, Expr::load(Place::local(head.counter, head.from.ty.clone()))),
     }
 }
