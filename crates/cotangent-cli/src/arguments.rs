@@ -40,7 +40,7 @@ pub(crate) enum Task {
     ///
     /// Reverse mode: `f_grad` has the parameters of `f`, then an adjoint for each parameter named. On entry an adjoint
     /// holds the derivatives with respect to the final contents of its parameter, on exit with respect to the initial
-    /// contents. A gradient that must record is launched by `f_grad_launch`.
+    /// contents. A gradient that must record is launched by `f_grad_launch`, and so is one that has several kernels to choose from.
     ///
     /// Forward mode: `f_pushforward` has a tangent for each, and computes how all outputs change along them.
     ///
@@ -354,6 +354,7 @@ impl Believed {
             doubted: fact(&self.doubt).map(|(_, fact)| *fact),
             denied: fact(&self.deny).map(|(_, fact)| *fact),
             left_out: passes().find(|name| self.leave_out.as_deref() == Some(name)),
+            gathers_few: false,
         }
     }
 }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use cotangent::ir::FloatKind;
 
 use super::layout::Precision;
+use super::memory::Memory;
 use super::problem::{Outputs, Problem};
 use super::program::{Evaluation, Findings, Launch, Program, Variant};
 use super::random::Random;
@@ -125,7 +126,9 @@ pub(crate) fn compare(
     let mut rows = Rows::new(first.precision, near, tolerance_of_nvcc(problem.shortest_kind()));
     for number in 0..samples {
         let sample = draw(problem, first, launch, number, random, &mut report)?;
-        let evaluations = derivatives(problem, &sample.point, &sample.direction, &sample.adjoints);
+        let mut evaluations = derivatives(problem, &sample.point, &sample.direction, &sample.adjoints);
+        let of_nvcc = evaluations.len();
+        evaluations.extend(problem.reverse(Variant::Gathered, &sample.point, &sample.adjoints));
         report.is_any_dependent |= is_any_dependent(problem, &sample);
         report.is_any_adjoint |= is_any_adjoint(&sample);
         rows.differences.compare(
@@ -136,31 +139,14 @@ pub(crate) fn compare(
             let wrong = identity(problem, first, launch, &sample, gradient, scale.identity, &mut rows.identity.worst)?;
             rows.identity.wrong = rows.identity.wrong.take().or(wrong);
         }
-        let after = first.run(problem.module, launch, &evaluations, 0)?;
-        for (evaluation, after) in evaluations.iter().zip(&after) {
-            let values = problem.outputs(&evaluation.args, after);
-            let expected = problem.expected(evaluation.variant, &sample.point, &sample.values);
-            rows.values.same(scale.values, &problem.output_names(), &values, &expected);
-        }
-        let all = |memory: &[super::memory::Memory]| -> Vec<Vec<f64>> {
-            memory.iter().map(|after| problem.shadows(after)).collect()
-        };
+        let after = in_the_first(problem, first, launch, &sample, &evaluations, &mut rows)?;
+        let all = |memory: &[Memory]| -> Vec<Vec<f64>> { memory.iter().map(|after| problem.shadows(after)).collect() };
         let names: Vec<&str> = problem.entries.iter().map(|entry| &*entry.name).collect();
-        for seed in ORDERS {
-            let permuted = first.run(problem.module, launch, &evaluations, seed)?;
-            for (permuted, natural) in all(&permuted).iter().zip(all(&after)) {
-                rows.orders.same(scale.identity, &names, permuted, &natural);
-            }
-        }
-        let unproved = problem.reverse(Variant::Unproved, &sample.point, &sample.adjoints);
-        if let (Some(unproved), Precision::Widened, [_, exact]) = (unproved, first.precision, after.as_slice()) {
-            let computed = first.run(problem.module, launch, &[unproved], 0)?;
-            rows.unproved.same(scale.identity, &names, &all(&computed)[0], &problem.shadows(exact));
-        }
         // What the CPU's own program computed in native precision, for the one that nvcc made.
         let mut on_cpu = (first.precision == Precision::Native).then(|| all(&after));
         for native in &programs[1..] {
-            let computed = match native.run(problem.module, launch, &evaluations, 0) {
+            let evaluated = if native.is_of_nvcc() { &evaluations[..of_nvcc] } else { &evaluations };
+            let computed = match native.run(problem.module, launch, evaluated, 0) {
                 Ok(computed) => computed,
                 Err(error) => {
                     let found = error.downcast::<Findings>()?;
@@ -190,6 +176,41 @@ pub(crate) fn compare(
     }
     report.rows = rows.finish(problem, programs);
     Ok(report)
+}
+
+/// Compares what the first program computes in several ways; returns what its derivatives leave.
+fn in_the_first(
+    problem: &Problem<'_>,
+    first: &Program,
+    launch: Launch,
+    sample: &Sample,
+    evaluations: &[Evaluation],
+    rows: &mut Rows,
+) -> Result<Vec<Memory>> {
+    let scale = scale(first.precision);
+    let after = first.run(problem.module, launch, evaluations, 0)?;
+    for (evaluation, after) in evaluations.iter().zip(&after) {
+        let values = problem.outputs(&evaluation.args, after);
+        let expected = problem.expected(evaluation.variant, &sample.point, &sample.values);
+        rows.values.same(scale.values, &problem.output_names(), &values, &expected);
+    }
+    let all = |memory: &[Memory]| -> Vec<Vec<f64>> { memory.iter().map(|after| problem.shadows(after)).collect() };
+    let names: Vec<&str> = problem.entries.iter().map(|entry| &*entry.name).collect();
+    for seed in ORDERS {
+        let permuted = first.run(problem.module, launch, evaluations, seed)?;
+        for (permuted, natural) in all(&permuted).iter().zip(all(&after)) {
+            rows.orders.same(scale.identity, &names, permuted, &natural);
+        }
+    }
+    let unproved = problem.reverse(Variant::Unproved, &sample.point, &sample.adjoints);
+    if let (Some(unproved), Precision::Widened, [_, exact, ..]) = (unproved, first.precision, after.as_slice()) {
+        let computed = first.run(problem.module, launch, &[unproved], 0)?;
+        rows.unproved.same(scale.identity, &names, &all(&computed)[0], &problem.shadows(exact));
+    }
+    if let [_, exact, gathered] = after.as_slice() {
+        rows.gathered.same(scale.identity, &names, &problem.shadows(gathered), &problem.shadows(exact));
+    }
+    Ok(after)
 }
 
 /// Runs the function itself, without a derivative. What the checks find then is an error that says so. Stores of the same
@@ -348,6 +369,7 @@ struct Rows {
     values: Row,
     orders: Row,
     unproved: Row,
+    gathered: Row,
     native: Row,
     of_nvcc: Row,
     accesses: Row,
@@ -368,6 +390,7 @@ impl Rows {
             values: row("values beside derivatives against the program's", scale.values),
             orders: row("other orders of threads", scale.identity),
             unproved: row("reverse mode with all analyses off", scale.identity),
+            gathered: row("reverse mode with additions gathered", scale.identity),
             native: plain("derivatives native against widened", near),
             of_nvcc: plain(BY_NVCC, of_nvcc),
             accesses: plain(ACCESSES, 0.0),
@@ -386,6 +409,7 @@ impl Rows {
             (self.values, true),
             (self.orders, true),
             (self.unproved, problem.has(Variant::Unproved) && is_widened),
+            (self.gathered, problem.has(Variant::Gathered)),
             (self.native, programs.iter().filter(|program| !program.is_of_nvcc()).count() > 1),
             (self.of_nvcc, programs.iter().skip(1).any(Program::is_of_nvcc)),
             (self.accesses, true),

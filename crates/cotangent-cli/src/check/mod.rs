@@ -26,10 +26,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::ir::{FunctionId, Module, Provided, Space, Type, order, text};
+use cotangent::ir::{FunctionId, Module, Provided, Space, Stmt, StmtKind, Type, order, text};
 use cotangent::lower;
 use cotangent::source::Span;
-use cotangent::transform::{Analyses, Lifted, Request, lift};
+use cotangent::transform::{Analyses, Form, Lifted, Request, lift};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, differentiate_noted, lowered_beside, read_wanted};
 use cotangent_driver::device_part::device_part;
 use cotangent_driver::flags::ParseFlags;
@@ -42,7 +42,7 @@ use self::layout::Precision;
 use self::problem::{Gradients, Problem};
 use self::program::{
     Differentiated, Findings, Launch, Program, Stopped, Texts, Variant, augmented_of, counting_kernel, is_rejected,
-    with_entry,
+    kernel_of, with_entry,
 };
 use self::random::Random;
 use self::values::Spec;
@@ -370,13 +370,22 @@ fn backwards(
 /// Reverse mode with its proofs and without them.
 fn gradients(module: &Module, request: &Request) -> Result<Gradients, Vec<Diagnostic>> {
     let space = module.functions[request.function].space;
-    let form = |analyses| {
-        let request = request.clone().with_analyses(analyses);
-        differentiate(module, &request, Mode::Reverse).map(|derivative| entry_of(&derivative, space))
-    };
-    let (proved, unproved) = (form(Analyses::On)?, form(Analyses::Off)?);
+    // What is checked is small.
+    let mut request = request.clone();
+    request.trust.gathers_few = true;
+    let form = |analyses| differentiate(module, &request.clone().with_analyses(analyses), Mode::Reverse);
+    let whole = form(Analyses::On)?;
+    let (proved, unproved) = (entry_of(&whole, space), entry_of(&form(Analyses::Off)?, space));
     let is_different = text::print(&proved) != text::print(&unproved);
-    Ok(Gradients { proved: Some(proved), unproved: is_different.then_some(unproved) })
+    let gathered = (space == Space::Kernel && request.form == Form::Joint && chooses(&whole)).then_some(whole);
+    Ok(Gradients { proved: Some(proved), unproved: is_different.then_some(unproved), gathered })
+}
+
+/// Whether a derivative ends with a function that chooses which kernels it launches.
+fn chooses(derivative: &Module) -> bool {
+    let last = derivative.functions.iter().last();
+    last.is_some_and(|last| matches!(last.body.as_slice(), [Stmt { kind: StmtKind::If { .. }, .. }]))
+        && last.is_some_and(|last| last.space == Space::Host)
 }
 
 /// The derivative and what it needs, without the host function that launches it, and a kernel to call it from.
@@ -386,6 +395,9 @@ fn entry_of(derivative: &Module, space: Space) -> Module {
     }
     let on_device = derivative.functions.entries().filter(|(_, function)| function.space != Space::Host);
     let last = on_device.map(|(id, _)| id).last().unwrap_or(FunctionId(0));
+    // Other kernels may be launched in its place.
+    let launched = derivative.functions.iter().filter(|function| function.space == Space::Host);
+    let last = launched.filter_map(|launcher| kernel_of(derivative, launcher)).next_back().unwrap_or(last);
     let filling = augmented_of(derivative, &derivative.functions[last]).and_then(|it| derivative.function(&it.name));
     let counting = counting_kernel(derivative).and_then(|it| derivative.function(&it.name));
     let roots: Vec<FunctionId> = counting.into_iter().chain(filling).chain([last]).collect();

@@ -58,12 +58,18 @@ pub(crate) struct Gradients {
     pub(crate) proved: Option<Module>,
     /// With all analyses off. None if that is no different.
     pub(crate) unproved: Option<Module>,
+    /// With its launcher, which gathers what is added. None if that does nothing else.
+    pub(crate) gathered: Option<Module>,
 }
 
 impl Gradients {
     /// The forms that there are.
     pub(crate) fn variants(&self) -> Vec<(Variant, &Module)> {
-        let forms = [(Variant::Reverse, &self.proved), (Variant::Unproved, &self.unproved)];
+        let forms = [
+            (Variant::Reverse, &self.proved),
+            (Variant::Unproved, &self.unproved),
+            (Variant::Gathered, &self.gathered),
+        ];
         forms.into_iter().filter_map(|(variant, module)| Some((variant, module.as_ref()?))).collect()
     }
 }

@@ -54,10 +54,12 @@ pub(crate) enum Variant {
     Reverse = 2,
     /// Reverse mode without any proof about threads.
     Unproved = 3,
+    /// Reverse mode as its launcher chooses, with additions gathered.
+    Gathered = 4,
 }
 
 /// How many there are.
-const VARIANTS: usize = 4;
+const VARIANTS: usize = 5;
 
 /// Blocks, threads of a block, bytes of dynamic shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -440,7 +442,11 @@ impl Texts<'_> {
             };
             cases += &format!("    case {number}: {{ {primal}return {primal_call}; }}\n");
             // Numbers that must agree to ten digits are computed with more.
-            let is_wanted = |variant: Variant| variant != Variant::Unproved || precision == Precision::Widened;
+            let is_wanted = |variant: Variant| match variant {
+                Variant::Primal | Variant::Forward | Variant::Reverse => true,
+                Variant::Unproved => precision == Precision::Widened,
+                Variant::Gathered => dialect != Dialect::Cuda,
+            };
             for (variant, module) in function.derivatives.iter().filter(|(variant, _)| is_wanted(*variant)) {
                 let number = case(index, *variant);
                 let (module, space, printed) = match function.provided {
@@ -452,7 +458,13 @@ impl Texts<'_> {
                 text += &printed;
                 let is_there = |name: &&String| module.globals.iter().any(|global| *global.name == ***name);
                 let held = held(&function.variables, &space, is_there);
-                cases += &format!("    case {number}: {{ {held}{} }}\n", call(&module, &space, dialect));
+                let call = match (variant, module.functions.iter().last()) {
+                    (Variant::Gathered, Some(launcher)) => {
+                        format!("return printed({space}::{}, launch, buffers);", launcher.name)
+                    }
+                    (_, _) => call(&module, &space, dialect),
+                };
+                cases += &format!("    case {number}: {{ {held}{call} }}\n");
             }
         }
         // They run on the CPU alone.
@@ -586,6 +598,11 @@ fn call(module: &Module, space: &str, dialect: Dialect) -> String {
 pub(super) fn held(variables: &[String], space: &str, is_there: impl Fn(&&String) -> bool) -> String {
     let there = variables.iter().enumerate().filter(|(_, name)| is_there(name));
     there.map(|(number, name)| format!("Held held_{number}({space}::{name}, variables[{number}]); ")).collect()
+}
+
+/// The kernel that a host function launches, or others in its place.
+pub(crate) fn kernel_of(module: &Module, launcher: &Function) -> Option<FunctionId> {
+    module.function(launcher.name.strip_suffix("_launch")?).filter(|id| module.functions[*id].space == Space::Kernel)
 }
 
 /// The kernel that counts the slots of the record.

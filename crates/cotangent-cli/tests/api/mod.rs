@@ -50,6 +50,11 @@ fn the_programs_own_checks_pass() {
 }
 
 #[test]
+fn what_is_gathered_is_right_in_launches_of_any_shape() {
+    assert_eq!(printed(&run(&folder().join("gathers.cu"), &[])), "156 launches, 0 wrong\n");
+}
+
+#[test]
 fn what_has_no_name_of_its_own_is_differentiated_too() {
     let file = folder().join("shapes.cu");
     let expected = "all derivatives are right, line 134\n";

@@ -15,6 +15,8 @@ pub(crate) enum Expectation {
     Slopes(usize),
     /// `kept: N`: of so many arrays a copy is made between the sweeps and given back.
     Kept(usize),
+    /// `gathers: N`: so many arrays can be gathered, an element a thread.
+    Gathers(usize),
 }
 
 /// The `expect:` lines.
@@ -30,11 +32,13 @@ fn parse_expectation(text: &str) -> Result<Expectation, String> {
         Some(("atomics", count)) => count.parse().map(Expectation::Atomics).map_err(|_| format!("atomics: {count}")),
         Some(("slopes", count)) => count.parse().map(Expectation::Slopes).map_err(|_| format!("slopes: {count}")),
         Some(("kept", count)) => count.parse().map(Expectation::Kept).map_err(|_| format!("kept: {count}")),
+        Some(("gathers", count)) => count.parse().map(Expectation::Gathers).map_err(|_| format!("gathers: {count}")),
         Some(("sums of blocks", count)) => {
             count.parse().map(Expectation::SumsOfBlocks).map_err(|_| format!("sums of blocks: {count}"))
         }
         None | Some(_) => {
-            let known = "`no atomic`, `atomics: N`, `sums of blocks: N`, `no record`, `slopes: N`, `kept: N`";
+            let known =
+                "`no atomic`, `atomics: N`, `sums of blocks: N`, `gathers: N`, `no record`, `slopes: N`, `kept: N`";
             Err(format!("`expect: {text}` is none of {known}"))
         }
     }

@@ -347,6 +347,7 @@ fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
         Expectation::SumsOfBlocks(count) => (count, "add_together(", "sums of blocks"),
         Expectation::NoRecord => (0, "* _record", "records"),
         Expectation::Slopes(count) => (count, "&_slope", "slopes"),
+        Expectation::Gathers(count) => (count, "// a thread sums all that is added", "gathers"),
         Expectation::Kept(count) => (count, "// kept: ", "kept arrays"),
     };
     let found = printed.matches(mark).count();

@@ -77,10 +77,10 @@ pub struct Counterpart {
 
 /// What is known about the values of one function.
 pub struct Values<'f> {
-    pub(super) module: &'f Module,
-    pub(super) function: &'f Function,
-    pub(super) locals: &'f Locals<'f>,
-    pub(super) roots: &'f Roots<'f>,
+    pub(crate) module: &'f Module,
+    pub(crate) function: &'f Function,
+    pub(crate) locals: &'f Locals<'f>,
+    pub(crate) roots: &'f Roots<'f>,
     /// Memory that some statement of the function may write; only a kernel sees them all.
     pub(super) written: Vec<Root>,
     atoms: RefCell<Atoms>,

@@ -99,6 +99,15 @@ impl Polynomial {
         Some((quotient, remainder))
     }
 
+    /// The same, also by a constant.
+    pub fn divided_by(&self, divisor: &Polynomial) -> Option<(Polynomial, Polynomial)> {
+        let Some(by) = divisor.as_constant() else { return self.divided(divisor) };
+        let is_multiple = by != 0 && self.terms().all(|(_, factor)| factor % by == 0);
+        let terms = self.terms.iter().map(|(product, factor)| (product.clone(), factor / by));
+        let zero = Polynomial::constant(0, self.bits);
+        is_multiple.then(|| (Polynomial { bits: self.bits, terms: terms.collect() }, zero))
+    }
+
     fn add_term(&mut self, product: Vec<AtomId>, factor: i128) {
         let sum = self.terms.get(&product).copied().unwrap_or(0) + wrap(factor, self.bits);
         match wrap(sum, self.bits) {

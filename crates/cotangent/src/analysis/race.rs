@@ -263,7 +263,7 @@ fn is_one_array(values: &Values<'_>, group: &Group<'_, '_>, groups: &[Group<'_, 
 }
 
 /// Memory that the function may write.
-fn written(roots: &Roots<'_>, body: &[Stmt]) -> Vec<Root> {
+pub fn written(roots: &Roots<'_>, body: &[Stmt]) -> Vec<Root> {
     let mut written = BTreeSet::new();
     walk::each_stmt(body, &mut |stmt| {
         walk::written_places(stmt).into_iter().for_each(|place| written.extend(roots.place(place)));

@@ -1,9 +1,12 @@
 //! The host functions around derivatives that record: one gives the size of the record of a launch, one does everything.
 
+use std::ops::ControlFlow;
+
 use crate::ir::build::FunctionBuilder;
+use crate::ir::walk::NodeMut;
 use crate::ir::{
-    BinaryOp, Builtin, Expr, ExprKind, Field, Function, FunctionId, Launch, Module, Place, Record, Space, StmtKind,
-    Type, walk,
+    Axis, BinaryOp, Builtin, Expr, ExprKind, Field, Function, FunctionId, Launch, Module, Place, Record, Space,
+    StmtKind, Type, walk,
 };
 use crate::source::Span;
 
@@ -115,6 +118,48 @@ pub(super) fn add_launcher(
     module.functions.push(function)
 }
 
+/// Appends `NAME_launch(grid, block, shared, stream, arguments…)`, which launches other kernels in the place of one where
+/// conditions hold: these are in terms of the kernel's parameters and of the sizes of the launch.
+pub(super) fn add_choice(
+    module: &mut Module,
+    kernel: FunctionId,
+    parts: &[FunctionId],
+    conditions: Vec<Expr>,
+) -> FunctionId {
+    let dim3 = dim3(module);
+    let gradient = module.functions[kernel].clone();
+    let mut builder = FunctionBuilder::new(module, &format!("{}_launch", gradient.name), Space::Host, Type::Void);
+    let launch = Configuration::params(&mut builder, dim3);
+    let args = own_params(&mut builder, &gradient, gradient.params.len());
+    let mut cond = conditions
+        .into_iter()
+        .reduce(|all, one| Expr::binary(BinaryOp::And, all, one))
+        .unwrap_or_else(|| Expr::bool(true));
+    let _ = walk::visit_expr_mut(&mut cond, &mut |node| {
+        if let NodeMut::Expr(expr) = node {
+            if let ExprKind::Builtin(builtin) = expr.kind {
+                *expr = launch.size(builtin).unwrap_or_else(|| expr.clone());
+            } else if let ExprKind::Load(place) = &expr.kind
+                && let Some(position) = gradient.params.iter().position(|param| place.as_local() == Some(*param))
+            {
+                *expr = args[position].clone();
+            }
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    let shared = shared_bytes(&gradient, launch.shared());
+    let of = |builder: &mut FunctionBuilder<'_>, kernel| builder.push(launch.of(kernel, shared.clone(), args.clone()));
+    let then_block = builder.block(|builder| parts.iter().for_each(|part| of(builder, *part)));
+    let else_block = builder.block(|builder| of(builder, kernel));
+    builder.push(StmtKind::If { cond, then_block, else_block });
+    let mut function = builder.finish();
+    if let Some(choice) = function.body.last_mut() {
+        choice.note =
+            Some("where the sizes allow it, a thread sums what is added to an element; else all add atomically".into());
+    }
+    module.functions.push(function)
+}
+
 /// The parameters of a gradient that only its launcher knows.
 const RECORD_PARAMS: [&str; 2] = ["_record", "_needed"];
 
@@ -149,6 +194,23 @@ impl Configuration {
 
     fn extents(&self, place: &Place) -> [Expr; 3] {
         [0, 1, 2].map(|axis| Expr::load(place.clone().field(axis, Type::UINT)))
+    }
+
+    /// What the host knows of a launch.
+    fn size(&self, builtin: Builtin) -> Option<Expr> {
+        let (place, axis) = match builtin {
+            Builtin::GridDim(axis) => (&self.grid, axis),
+            Builtin::BlockDim(axis) => (&self.block, axis),
+            Builtin::ThreadIdx(_) | Builtin::BlockIdx(_) | Builtin::WarpSize | Builtin::DynamicSharedBytes => {
+                return None;
+            }
+        };
+        let [x, y, z] = self.extents(place);
+        Some(match axis {
+            Axis::X => x,
+            Axis::Y => y,
+            Axis::Z => z,
+        })
     }
 
     fn of(&self, kernel: FunctionId, shared: Option<Expr>, args: Vec<Expr>) -> StmtKind {

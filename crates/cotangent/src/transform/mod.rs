@@ -12,6 +12,7 @@ mod drop_again;
 mod finish;
 mod forward;
 mod fuse;
+mod gather;
 mod known_values;
 mod launch;
 mod lives;

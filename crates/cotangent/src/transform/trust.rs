@@ -61,6 +61,8 @@ pub struct Trust {
     pub denied: Option<Fact>,
     /// A pass of the normal form that is not run.
     pub left_out: Option<&'static str>,
+    /// Gathers are made of however few elements: tests are small.
+    pub gathers_few: bool,
 }
 
 impl Trust {

@@ -1,5 +1,6 @@
 //! What the derivative of one function needs of others: derivatives that are written on the way.
 
+use super::super::gather::Gathered;
 use super::super::shadow::Widening;
 use super::super::{Analyses, Trust, launch};
 use super::plan::left::Left;
@@ -56,6 +57,8 @@ pub(super) struct Derived {
     pub(super) needed: Vec<usize>,
     /// The parameters that overlap no other array.
     pub(super) apart: Vec<Name>,
+    /// What can be launched in the place of a kernel.
+    pub(super) gathered: Option<Gathered>,
 }
 
 /// What the user chooses for all derivatives of a request.

@@ -27,6 +27,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::apart::{apart, promise};
 use super::convergence::divergent_returns;
 use super::finish::{Finish, finish};
+use super::gather::gather;
 use super::lives::{Lives, lives_apart};
 use super::normalize::{Inlining, normal_form};
 use super::overlap::merge_overlapping;
@@ -102,7 +103,8 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             continue;
         }
         if pullbacks.lessons.unfit.is_empty() {
-            let Derived { function, augmented, slots, apart, .. } = derived.map_err(|found| lifted.said(found))?;
+            let Derived { function, augmented, slots, apart, gathered, .. } =
+                derived.map_err(|found| lifted.said(found))?;
             let mut roots: Vec<FunctionId> = augmented.into_iter().chain([function]).collect();
             if let Some(slots) = slots {
                 // The size of the record is that of the function which fills it; what launches the gradient needs all.
@@ -116,10 +118,16 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
                 }
             }
             if slots.is_none() || matches!(request.form, Form::Split { .. }) {
-                roots.extend(pullbacks.launcher_of(function));
+                match &gathered {
+                    // It launches the function too, unless others do its work.
+                    Some(gathered) => roots.splice(roots.len() - 1.., [gathered.launcher]).for_each(drop),
+                    None => roots.extend(pullbacks.launcher_of(function)),
+                }
             }
             lifted.restore(&mut pullbacks.output)?;
-            promise(&mut pullbacks.output.functions[function], &apart);
+            for id in gathered.iter().flat_map(|gathered| &gathered.parts).chain([&function]) {
+                promise(&mut pullbacks.output.functions[*id], &apart);
+            }
             return Ok((order::needed_by(&pullbacks.output, &roots), pullbacks.plans));
         }
         // A pullback that records is part of its caller instead, which has the record.
@@ -324,7 +332,14 @@ impl Pullbacks {
             let before = first.note.take().map(|before| format!("\n{before}")).unwrap_or_default();
             first.note = Some(format!("{note}{before}").into());
         }
-        Ok(Derived { function, augmented, slots, bytes: None, needed, apart })
+        let is_launched = matches!(kind, Kind::Split { .. }) || slots.is_none();
+        let gathered = match (kind, self.options.analyses) {
+            (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On) if is_launched => {
+                gather(&mut self.output, function, &adjoints, &self.own, self.options.trust)
+            }
+            (_, _) => None,
+        };
+        Ok(Derived { function, augmented, slots, bytes: None, needed, apart, gathered })
     }
 
     /// The program with the function as it is differentiated, if that is another: uses of a shared array have arrays of their own,

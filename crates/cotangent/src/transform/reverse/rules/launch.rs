@@ -85,10 +85,7 @@ impl Rules<'_> {
             args.push(self.adjoint_on_device(arg, initial, &stream, out, &mut after));
         }
         args.extend(record.iter().map(|record| Expr::load(record.clone())));
-        let kernel = &self.derivatives.written().functions[derived.function];
-        let shared = launch::shared_bytes(kernel, launch.shared.clone());
-        let reverse = Launch { kernel: derived.function, is_checked: true, shared, args, ..launch.clone() };
-        out.push(Stmt::new(StmtKind::Launch(Box::new(reverse))).at(stmt.span));
+        out.push(Stmt::new(self.launch_of_reverse(launch, derived, args)).at(stmt.span));
         out.push(call_of("cotangent::check_launch", Vec::new()));
         let reached: BTreeSet<Object> = launch.args.iter().flat_map(|arg| self.facts.objects.reachable(arg)).collect();
         if self.facts.is_touched_by_host(&reached) {
@@ -99,6 +96,28 @@ impl Rules<'_> {
         let kept = release.chain(snapshots.into_iter().map(|snapshot| ("cotangent::drop_snapshot", snapshot)));
         out.extend(kept.map(|(call, kept)| call_of(call, vec![Expr::load(kept), stream.clone()])));
         pair
+    }
+
+    /// The launch of the reverse sweep, or the call of what chooses between kernels.
+    fn launch_of_reverse(&mut self, launch: &Launch, derived: &Derived, args: Vec<Expr>) -> StmtKind {
+        let Some(gathered) = &derived.gathered else {
+            let kernel = &self.derivatives.written().functions[derived.function];
+            let shared = launch::shared_bytes(kernel, launch.shared.clone());
+            let reverse = Launch { kernel: derived.function, is_checked: true, shared, args, ..launch.clone() };
+            return StmtKind::Launch(Box::new(reverse));
+        };
+        let mut all = self.configuration(launch);
+        all.extend(args);
+        StmtKind::Call { into: None, function: gathered.launcher, args: all }
+    }
+
+    /// The sizes, the shared memory and the stream of a launch, as arguments.
+    fn configuration(&mut self, launch: &Launch) -> Vec<Expr> {
+        let dim3 = launch::dim3(self.derivatives.written_mut());
+        let extents = |extents: &[Expr; 3]| Expr::new(ExprKind::Construct(extents.to_vec()), dim3.clone());
+        let shared = launch.shared.clone().unwrap_or_else(|| Expr::new(ExprKind::Int(0), Type::SIZE));
+        let stream = launch.stream.clone().unwrap_or_else(null_stream);
+        vec![extents(&launch.grid), extents(&launch.block), shared, stream]
     }
 
     /// Replaces the launch by one that records, if there is something to record.
@@ -115,10 +134,7 @@ impl Rules<'_> {
         let record_type = self.derivatives.written().functions[augmented].locals[*record_param].ty.clone();
         let stream = launch.stream.clone().unwrap_or_else(null_stream);
         forward.clear();
-        let dim3 = launch::dim3(self.derivatives.written_mut());
-        let extents = |extents: &[Expr; 3]| Expr::new(ExprKind::Construct(extents.to_vec()), dim3.clone());
-        let shared = launch.shared.clone().unwrap_or_else(|| Expr::new(ExprKind::Int(0), Type::SIZE));
-        let mut size_args = vec![extents(&launch.grid), extents(&launch.block), shared, stream.clone()];
+        let mut size_args = self.configuration(launch);
         size_args.extend(launch.args.iter().cloned());
         let local = self.vars.add("_bytes", Type::SIZE);
         let size = Place::local(local, Type::SIZE);

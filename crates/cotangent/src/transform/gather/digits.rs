@@ -1,0 +1,255 @@
+//! The numbers that tell the threads and iterations of a kernel apart, as its text has them.
+
+use std::ops::ControlFlow;
+
+use crate::analysis::affine::{Atom, INDEX_BITS, Values};
+use crate::analysis::polynomial::Polynomial;
+use crate::ir::walk::{Part, PartMut, expr_parts, expr_parts_mut};
+use crate::ir::{Axis, BinaryOp, Builtin, Expr, ExprKind, LocalId, Place, PlaceKind, Storage, Type};
+use crate::transform::locals::without_spans;
+
+/// One of these numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Digit {
+    /// `blockIdx.x * blockDim.x + threadIdx.x`: which thread of the launch it is.
+    Axis(Axis),
+    /// That divided by something that is the same for the whole launch.
+    Quotient(Axis, Expr),
+    /// What is left then.
+    Remainder(Axis, Expr),
+    /// The counter of a loop.
+    Counter(LocalId),
+}
+
+impl Digit {
+    /// The axis that it is a part of.
+    pub(super) fn axis(&self) -> Option<Axis> {
+        match self {
+            Digit::Axis(axis) | Digit::Quotient(axis, _) | Digit::Remainder(axis, _) => Some(*axis),
+            Digit::Counter(_) => None,
+        }
+    }
+}
+
+/// A digit of an index, with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Number {
+    pub(super) digit: Digit,
+    /// As a part of an index.
+    pub(super) value: Polynomial,
+}
+
+/// All axes of a launch.
+pub(super) const AXES: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
+
+/// How many threads a launch has along an axis, as an `int`.
+pub(super) fn threads(axis: Axis) -> Expr {
+    let of = |builtin| Expr::new(ExprKind::Builtin(builtin), Type::UINT);
+    let product = Expr::binary(BinaryOp::Multiply, of(Builtin::GridDim(axis)), of(Builtin::BlockDim(axis)));
+    Expr::cast(product, Type::INT)
+}
+
+/// Which of them a thread is, as an `int`.
+pub(super) fn thread(axis: Axis) -> Expr {
+    let of = |builtin| Expr::new(ExprKind::Builtin(builtin), Type::UINT);
+    let before = Expr::binary(BinaryOp::Multiply, of(Builtin::BlockIdx(axis)), of(Builtin::BlockDim(axis)));
+    Expr::cast(Expr::binary(BinaryOp::Add, before, of(Builtin::ThreadIdx(axis))), Type::INT)
+}
+
+/// The digits of a place: those that its indices are made of. None if they are made of anything else that differs.
+pub(super) fn digits(values: &Values<'_>, place: &Place) -> Option<Vec<Number>> {
+    let mut found = Vec::new();
+    of_place(values, place, &mut found)?;
+    Some(found)
+}
+
+fn of_place(values: &Values<'_>, place: &Place, found: &mut Vec<Number>) -> Option<()> {
+    match &place.kind {
+        PlaceKind::Local(_) | PlaceKind::Global(_) => None,
+        PlaceKind::Element(pointer, index) => {
+            of_expr(values, index, found)?;
+            of_pointer(values, pointer, found)
+        }
+        PlaceKind::Field(base, _) => of_place(values, base, found),
+        PlaceKind::Index(base, index) => {
+            of_expr(values, index, found)?;
+            of_place(values, base, found)
+        }
+    }
+}
+
+fn of_pointer(values: &Values<'_>, pointer: &Expr, found: &mut Vec<Number>) -> Option<()> {
+    match &pointer.kind {
+        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
+            if values.function.params.contains(local) {
+                return values.locals[*local].is_constant().then_some(());
+            }
+            of_pointer(values, values.locals[*local].constant()?, found)
+        }
+        ExprKind::Binary(BinaryOp::Offset, base, offset) => {
+            of_expr(values, offset, found)?;
+            of_pointer(values, base, found)
+        }
+        ExprKind::AddressOf(place) => of_place(values, place, found),
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => None,
+    }
+}
+
+fn of_expr(values: &Values<'_>, expr: &Expr, found: &mut Vec<Number>) -> Option<()> {
+    if let Some(digit) = digit(values, expr) {
+        if !found.iter().any(|known| known.digit == digit) {
+            found.push(Number { digit, value: values.index(expr)? });
+        }
+        return Some(());
+    }
+    match &expr.kind {
+        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
+            let uses = &values.locals[*local];
+            if values.function.params.contains(local) {
+                return uses.is_constant().then_some(());
+            }
+            of_expr(values, uses.constant()?, found)
+        }
+        ExprKind::Builtin(Builtin::ThreadIdx(_) | Builtin::BlockIdx(_))
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Math(..)
+        | ExprKind::Construct(_)
+        | ExprKind::Null => None,
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Builtin(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_) => {
+            let all = expr_parts(expr, &mut |part| match part {
+                Part::Expr(operand) if of_expr(values, operand, found).is_some() => ControlFlow::Continue(()),
+                Part::Expr(_) | Part::Place(_) | Part::Block(_) => ControlFlow::Break(()),
+            });
+            all.is_continue().then_some(())
+        }
+    }
+}
+
+/// The digit that an expression is.
+pub(super) fn digit(values: &Values<'_>, expr: &Expr) -> Option<Digit> {
+    if !matches!(expr.ty, Type::Int(_)) {
+        return None;
+    }
+    if let Some(axis) = axis(values, expr) {
+        return Some(Digit::Axis(axis));
+    }
+    match &expr.kind {
+        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
+            let is_counter = values.locals[*local].is_given && !values.function.params.contains(local);
+            is_counter.then_some(Digit::Counter(*local))
+        }
+        ExprKind::Binary(BinaryOp::Divide, left, right) => {
+            Some(Digit::Quotient(axis(values, left)?, of_launch(values, right)?))
+        }
+        ExprKind::Binary(BinaryOp::Remainder, left, right) => {
+            Some(Digit::Remainder(axis(values, left)?, of_launch(values, right)?))
+        }
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => None,
+    }
+}
+
+/// The axis whose coordinate an expression is.
+pub(super) fn axis(values: &Values<'_>, expr: &Expr) -> Option<Axis> {
+    let value = values.value(expr)?;
+    AXES.into_iter().find(|axis| {
+        let part = |builtin| values.atom(Atom::Builtin(builtin), 32);
+        let of = |[block, size, thread]: [Polynomial; 3]| block.times(&size)?.plus(1, &thread);
+        let parts = [Builtin::BlockIdx(*axis), Builtin::BlockDim(*axis), Builtin::ThreadIdx(*axis)].map(part);
+        let wide = parts.clone().map(|part| values.widen(part, false, INDEX_BITS));
+        let Some(narrow) = of(parts) else { return false };
+        if value.bits == narrow.bits {
+            return value == narrow;
+        }
+        // The coordinate is below two to the thirty: the launcher sees to it.
+        of(wide).as_ref() == Some(&value)
+            || [true, false].map(|signed| values.widen(narrow.clone(), signed, INDEX_BITS)).contains(&value)
+    })
+}
+
+/// A number that is the same for the whole launch, in terms of the kernel's parameters and the sizes of the launch: the host
+/// can compute it too.
+pub(super) fn of_launch(values: &Values<'_>, expr: &Expr) -> Option<Expr> {
+    let mut expr = without_spans(expr);
+    settle(values, &mut expr)?;
+    Some(expr)
+}
+
+fn settle(values: &Values<'_>, expr: &mut Expr) -> Option<()> {
+    match &expr.kind {
+        ExprKind::Int(_) | ExprKind::SizeOf(_) | ExprKind::Builtin(Builtin::BlockDim(_) | Builtin::GridDim(_)) => {
+            return Some(());
+        }
+        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
+            let uses = &values.locals[*local];
+            let known = &values.function.locals[*local];
+            if known.storage != Storage::Private || !matches!(known.ty, Type::Int(_)) || !uses.is_constant() {
+                return None;
+            }
+            if values.function.params.contains(local) {
+                return Some(());
+            }
+            let mut value = without_spans(uses.constant()?);
+            settle(values, &mut value)?;
+            *expr = value;
+            return Some(());
+        }
+        // The host stops at a division by zero, which a device does not.
+        ExprKind::Binary(BinaryOp::Divide | BinaryOp::Remainder, _, divisor)
+            if divisor.as_int().is_none_or(|it| it == 0) =>
+        {
+            return None;
+        }
+        ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Cast(_) => {}
+        ExprKind::Bool(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Select(..)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::Construct(_) => return None,
+    }
+    let all = expr_parts_mut(expr, &mut |part| match part {
+        PartMut::Expr(operand) => match settle(values, operand) {
+            Some(()) => ControlFlow::Continue(()),
+            None => ControlFlow::Break(()),
+        },
+        PartMut::Place(_) | PartMut::Block(_) => ControlFlow::Break(()),
+    });
+    all.is_continue().then_some(())
+}

@@ -1,0 +1,216 @@
+//! Additions of many threads to one array, gathered: instead of each thread adding atomically to elements that others add to as
+//! well, each element is summed by one thread, which goes through what would have been added.
+//!
+//! That is another kernel, with threads of another meaning, so the derivative becomes several launches: one for each array that is
+//! gathered, and the kernel without these additions after them, as it clears the adjoints that the others read. The launcher
+//! decides, as the sizes are known there; the kernel that adds atomically stays.
+//!
+//! docs/design/gathers.md has the rules.
+
+mod additions;
+mod digits;
+mod target;
+mod write;
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
+
+use super::names::names_in_order;
+use super::simplify::simplify;
+use super::taken_name::free_name;
+use super::{AdjointParam, Fact, Trust, launch};
+use crate::analysis::affine::Values;
+use crate::analysis::locals::locals;
+use crate::analysis::ordering::is_without_jumps;
+use crate::analysis::race::written;
+use crate::analysis::root::{Root, Roots};
+use crate::ir::walk::{self, PartMut};
+use crate::ir::{
+    Axis, BinaryOp, Block, Builtin, Expr, ExprKind, Function, FunctionId, LocalId, Module, Name, Space, Stmt, Type,
+    order,
+};
+use additions::{Changes, additions, is_addition};
+use digits::{AXES, Digit};
+use target::{Target, range};
+
+/// Fewer elements are not summed by a thread each, as too few threads would have work.
+const FEWEST: i128 = 256;
+
+/// The most threads, and the most elements: what is counted is an `int`.
+const MOST: i128 = 1 << 30;
+
+/// Kernels that can be launched in the place of one.
+#[derive(Clone, Debug)]
+pub(super) struct Gathered {
+    /// The host function that launches them, or the one.
+    pub(super) launcher: FunctionId,
+    pub(super) parts: Vec<FunctionId>,
+}
+
+/// Appends kernels that gather what a derivative adds, and the launcher that decides between them and the derivative. None if
+/// nothing is gathered.
+pub(super) fn gather(
+    module: &mut Module,
+    kernel: FunctionId,
+    adjoints: &[AdjointParam],
+    own: &HashSet<Name>,
+    trust: Trust,
+) -> Option<Gathered> {
+    let function = module.functions[kernel].clone();
+    if function.space != Space::Kernel || !is_without_jumps(&function) {
+        return None;
+    }
+    let is_meant = |param: &&AdjointParam| param.is_shared && !param.is_anywhere && !param.is_contended;
+    let meant: BTreeSet<Root> = adjoints.iter().filter(is_meant).map(|param| Root::Param(param.adjoint)).collect();
+    let uses = locals(&function);
+    let roots = Roots::new(module, &function, &uses);
+    let values = Values::new(module, &function, &uses, &roots, written(&roots, &function.body));
+    let changes = Changes::new(&values);
+    let mut gathered = BTreeSet::new();
+    let (mut kernels, mut conditions) = (Vec::new(), Vec::new());
+    for (root, found) in additions(&values, &meant) {
+        let Root::Param(param) = root else { continue };
+        let Some(mut target) = Target::new(&values, &changes, found) else { continue };
+        target.is_alone = trust.answer(Fact::Alone, false, target.is_alone);
+        let primal = adjoints.iter().find(|it| it.adjoint == param).map_or(param, |it| it.primal);
+        let Some(new) = write::kernel(module, &values, &changes, &target, function.local_name(primal)) else {
+            continue;
+        };
+        let Some(needed) = needed(&values, &target, trust) else { continue };
+        for condition in needed {
+            if !conditions.contains(&condition) {
+                conditions.push(condition);
+            }
+        }
+        kernels.push(new);
+        gathered.insert(root);
+    }
+    if kernels.is_empty() {
+        return None;
+    }
+    let mut rest = Function { name: free_name(module, format!("{}_rest", function.name)), ..function.clone() };
+    drop_gathered(&mut rest.body, &roots, &gathered);
+    kernels.push(rest);
+    let parts = kernels.into_iter().filter_map(|part| finished(module, part, own)).collect::<Vec<_>>();
+    let parts: Vec<FunctionId> = parts.into_iter().map(|part| module.functions.push(part)).collect();
+    let launcher = launch::add_choice(module, kernel, &parts, conditions);
+    Some(Gathered { launcher, parts })
+}
+
+/// What must be so for a gather, in terms of the launch: the host can tell.
+fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<Expr>> {
+    let long = |value: i128| Expr::new(ExprKind::Int(value), Type::LONG);
+    let compare = |op, left: Expr, right: i128| Expr::binary(op, left, long(right));
+    let times = |left: Expr, right: Expr| Expr::binary(BinaryOp::Multiply, left, right);
+    let extent = |axis: Axis| {
+        let of = |builtin| Expr::cast(Expr::new(ExprKind::Builtin(builtin), Type::UINT), Type::LONG);
+        times(of(Builtin::GridDim(axis)), of(Builtin::BlockDim(axis)))
+    };
+    let mut conditions = Vec::new();
+    for axis in AXES.into_iter().filter(|axis| !target.axes.contains(axis)) {
+        conditions.push(compare(BinaryOp::Equal, extent(axis), 1));
+    }
+    let mut all: Option<Expr> = None;
+    for &axis in &target.axes {
+        let threads = all.take().map_or_else(|| extent(axis), |all| times(all, extent(axis)));
+        conditions.push(compare(BinaryOp::LessEqual, threads.clone(), MOST));
+        all = Some(threads);
+    }
+    for digit in target.keys.iter().map(|key| &key.digit).chain(&target.free) {
+        match digit {
+            Digit::Axis(_) => {}
+            Digit::Quotient(_, by) | Digit::Remainder(_, by) => {
+                conditions.push(compare(BinaryOp::Greater, Expr::cast(by.clone(), Type::LONG), 0));
+                conditions.push(compare(BinaryOp::LessEqual, Expr::cast(by.clone(), Type::LONG), MOST));
+            }
+            Digit::Counter(_) => {
+                let (_, count) = range(values, &target.additions[0], digit)?;
+                conditions.push(compare(BinaryOp::Greater, Expr::cast(count, Type::LONG), 0));
+            }
+        }
+    }
+    let mut elements: Option<Expr> = None;
+    for key in &target.keys {
+        let count = Expr::cast(target.positions(values, key)?.1, Type::LONG);
+        let elements_before = elements.take();
+        let product = elements_before.clone().map_or_else(|| count.clone(), |before| times(before, count.clone()));
+        // A coordinate has no more values than there are threads, and a few.
+        let is_few = |(counter, _): &(LocalId, i64)| {
+            range(values, &target.additions[0], &Digit::Counter(*counter))
+                .is_some_and(|(_, count)| known(&count).is_some())
+        };
+        let is_of_threads = matches!(key.digit, Digit::Axis(_)) && key.with.iter().all(is_few);
+        if elements_before.is_some() || !is_of_threads {
+            conditions.push(compare(BinaryOp::LessEqual, product.clone(), MOST));
+        }
+        elements = Some(product);
+    }
+    // Counters are gone through by the kernel as well.
+    let is_longer = target.free.iter().any(|digit| !matches!(digit, Digit::Counter(_)));
+    if is_longer && !trust.gathers_few {
+        conditions.push(compare(BinaryOp::GreaterEqual, elements?, FEWEST));
+    }
+    open_conditions(conditions)
+}
+
+/// The conditions that are not known to hold. None if one is known not to.
+fn open_conditions(conditions: Vec<Expr>) -> Option<Vec<Expr>> {
+    let mut open = Vec::new();
+    for condition in conditions {
+        let ExprKind::Binary(op, left, right) = &condition.kind else { continue };
+        match (known(left), known(right)) {
+            (Some(left), Some(right)) => {
+                op.holds(left, right).filter(|holds| *holds)?;
+            }
+            (_, _) => open.push(condition),
+        }
+    }
+    Some(open)
+}
+
+/// The number that an expression is.
+fn known(expr: &Expr) -> Option<i128> {
+    match &expr.kind {
+        ExprKind::Int(value) => Some(*value),
+        ExprKind::Cast(operand) => known(operand),
+        ExprKind::Binary(BinaryOp::Multiply, left, right) => known(left)?.checked_mul(known(right)?),
+        ExprKind::Bool(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => None,
+    }
+}
+
+/// Leaves the additions out that others make.
+fn drop_gathered(block: &mut Block, roots: &Roots<'_>, gathered: &BTreeSet<Root>) {
+    let is_left = |stmt: &Stmt| {
+        let places = walk::written_places(stmt);
+        !is_addition(stmt) || places.into_iter().all(|place| roots.place(place).is_disjoint(gathered))
+    };
+    block.retain(is_left);
+    for stmt in block {
+        let _ = walk::stmt_parts_mut(stmt, &mut |part| {
+            if let PartMut::Block(inner) = part {
+                drop_gathered(inner, roots, gathered);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+}
+
+/// A kernel as it is printed; none if it does nothing.
+fn finished(module: &Module, mut function: Function, own: &HashSet<Name>) -> Option<Function> {
+    simplify(&mut function);
+    let locals = std::mem::take(&mut function.locals);
+    function.locals = order::declared_only(&mut function.params, locals, &mut function.body);
+    names_in_order(module, &mut function, own);
+    (!function.body.is_empty()).then_some(function)
+}

@@ -1,0 +1,452 @@
+//! How the additions to one array are gathered: which digits choose an element, and which are gone through for each of them.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use super::additions::{Addition, Around, Changes, slice};
+use super::digits::{AXES, Digit, Number, axis, of_launch, threads};
+use crate::analysis::affine::{INDEX_BITS, Values};
+use crate::analysis::polynomial::Polynomial;
+use crate::ir::walk::{self, Node, Part};
+use crate::ir::{Axis, BinaryOp, Block, Builtin, Expr, ExprKind, For, LocalId, Place, Stmt, Type, UnaryOp};
+
+/// What is worth to be computed once more for each addition: operators, loads and, sixteen times, functions.
+const MAX_WORK: usize = 256;
+
+/// An array whose elements are gathered.
+pub(super) struct Target<'f> {
+    pub(super) additions: Vec<Addition<'f>>,
+    /// The digits that choose an element, the one first that changes it least.
+    pub(super) keys: Vec<Key>,
+    /// The digits that are gone through for each element.
+    pub(super) free: Vec<Digit>,
+    /// The axes of the launch that matter.
+    pub(super) axes: Vec<Axis>,
+    /// Whether no two choices mean one element.
+    pub(super) is_alone: bool,
+}
+
+/// A digit that chooses.
+pub(super) struct Key {
+    pub(super) digit: Digit,
+    value: Polynomial,
+    stride: Polynomial,
+    /// For each addition, by how much it goes beside the first one.
+    pub(super) shifts: Vec<i64>,
+    /// Counters that are added to the digit, and what they are multiplied by: one or minus one. They are gone through.
+    pub(super) with: Vec<(LocalId, i64)>,
+}
+
+impl Key {
+    /// The least and the greatest shift.
+    pub(super) fn spread(&self) -> [i64; 2] {
+        let [least, greatest] = [self.shifts.iter().min(), self.shifts.iter().max()];
+        [least.copied().unwrap_or(0), greatest.copied().unwrap_or(0)]
+    }
+}
+
+impl<'f> Target<'f> {
+    /// Finds it. None if a gather is not understood or saves nothing.
+    pub(super) fn new(values: &Values<'_>, changes: &Changes, mut additions: Vec<Addition<'f>>) -> Option<Target<'f>> {
+        // The elements are those of the addition that goes beside them least.
+        additions.sort_by_key(|addition| {
+            addition.rest.terms().map(|(product, factor)| (product.len(), factor.abs())).max().unwrap_or((0, 0))
+        });
+        let mut keys = keys(&additions)?;
+        let slices: Vec<Block> = additions
+            .iter()
+            .map(|addition| slice(values, changes, addition, &HashSet::new(), Vec::new()))
+            .collect::<Option<_>>()?;
+        let mut mentioned = Vec::new();
+        for (block, addition) in slices.iter().zip(&additions) {
+            add_axes_of_block(values, block, &mut mentioned)?;
+            add_axes(values, addition.value, &mut mentioned)?;
+        }
+        let mut free = join_counters(&mut keys)?;
+        mentioned.extend(keys.iter().filter_map(|key| key.digit.axis()));
+        let axes: Vec<Axis> = AXES.into_iter().filter(|axis| mentioned.contains(axis)).collect();
+        for &axis in &axes {
+            free.extend(missing(axis, &keys)?);
+        }
+        let saves = !free.is_empty() || additions.len() > 1;
+        let mut digits = keys.iter().map(|key| &key.digit).chain(&free);
+        let is_known = digits.all(|digit| range(values, &additions[0], digit).is_some());
+        let work: usize =
+            slices.iter().map(work).sum::<usize>() + additions.iter().map(|it| work_of(it.value)).sum::<usize>();
+        if !saves || !is_known || keys.is_empty() || work > MAX_WORK {
+            return None;
+        }
+        keys.sort_by_key(|key| key.stride.terms().map(|(product, _)| product.len()).max());
+        let is_alone = is_alone(values, &additions, &keys);
+        Some(Target { additions, keys, free, axes, is_alone })
+    }
+
+    /// Whether the branches around an addition see to it that a coordinate is not negative.
+    pub(super) fn is_positive(&self, values: &Values<'_>, number: usize, key: &Key) -> bool {
+        let mut facts = Vec::new();
+        add_facts_around(values, &self.additions[number], &mut facts);
+        matches!(key.digit, Digit::Axis(_)) && is_natural(&key.value, &facts)
+    }
+
+    /// The counters that are given.
+    pub(super) fn counters(&self) -> HashSet<LocalId> {
+        let counter = |digit: &Digit| match digit {
+            Digit::Counter(counter) => Some(*counter),
+            Digit::Axis(_) | Digit::Quotient(..) | Digit::Remainder(..) => None,
+        };
+        self.keys.iter().map(|key| &key.digit).chain(&self.free).filter_map(counter).collect()
+    }
+
+    /// The first position of a key, and how many there are.
+    pub(super) fn positions(&self, values: &Values<'_>, key: &Key) -> Option<(Expr, Expr)> {
+        let (mut from, mut count) = range(values, &self.additions[0], &key.digit)?;
+        let [least, greatest] = key.spread();
+        (from, count) = (shifted(from, least), shifted(count, greatest - least));
+        for (counter, factor) in &key.with {
+            let (first, number) = range(values, &self.additions[0], &Digit::Counter(*counter))?;
+            let more = shifted(number, -1);
+            from = if *factor > 0 { sum(from, first) } else { minus(from, sum(more.clone(), first)) };
+            count = sum(count, more);
+        }
+        Some((from, count))
+    }
+}
+
+/// The keys of some additions: all have the same digits, times the same, and the rest is a shift.
+fn keys(additions: &[Addition<'_>]) -> Option<Vec<Key>> {
+    let (first, others) = additions.split_first()?;
+    let key = |(number, stride): &(Number, Polynomial)| Key {
+        digit: number.digit.clone(),
+        value: number.value.clone(),
+        stride: stride.clone(),
+        shifts: vec![0],
+        with: Vec::new(),
+    };
+    let mut keys: Vec<Key> = first.digits.iter().map(key).collect();
+    // What is a multiple of a product is told before what is one of a number.
+    keys.sort_by_key(|key| std::cmp::Reverse(key.stride.terms().map(|(product, _)| product.len()).max()));
+    for other in others {
+        let mut shift = other.rest.plus(-1, &first.rest)?;
+        if other.digits.len() != keys.len() {
+            return None;
+        }
+        for key in &mut keys {
+            let same = |(number, stride): &&(Number, Polynomial)| number.digit == key.digit && *stride == key.stride;
+            other.digits.iter().find(same)?;
+            let (times, rest) = match key.stride.as_constant() {
+                None => shift.divided(&key.stride)?,
+                Some(stride) => {
+                    let all = shift.as_constant()?;
+                    let times = all / stride;
+                    let constant = |value| Polynomial::constant(value, INDEX_BITS);
+                    (constant(times), constant(all - times * stride))
+                }
+            };
+            key.shifts.push(times.as_constant().filter(|times| times.abs() < 1 << 20)? as i64);
+            shift = rest;
+        }
+        if shift.as_constant() != Some(0) {
+            return None;
+        }
+    }
+    Some(keys)
+}
+
+/// Makes of a coordinate and counters that are added to it one key, and gives the counters, which are free then.
+fn join_counters(keys: &mut Vec<Key>) -> Option<Vec<Digit>> {
+    let mut free = Vec::new();
+    for position in (0..keys.len()).rev() {
+        let Digit::Counter(counter) = keys[position].digit else { continue };
+        let (stride, value) = (keys[position].stride.clone(), keys[position].value.clone());
+        let turned = Polynomial::constant(0, INDEX_BITS).plus(-1, &stride)?;
+        let is_moved = keys[position].shifts.iter().any(|shift| *shift != 0);
+        let other = keys.iter_mut().find(|key| {
+            matches!(key.digit, Digit::Axis(_)) && !is_moved && (key.stride == stride || key.stride == turned)
+        });
+        if let Some(other) = other {
+            let factor = if other.stride == stride { 1 } else { -1 };
+            other.with.push((counter, factor));
+            other.value = other.value.plus(factor.into(), &value)?;
+            free.push(Digit::Counter(counter));
+            keys.remove(position);
+        }
+    }
+    Some(free)
+}
+
+/// The digits of an axis that its keys leave open. None if they do not belong together.
+fn missing(axis: Axis, keys: &[Key]) -> Option<Option<Digit>> {
+    let own: Vec<&Digit> = keys.iter().map(|key| &key.digit).filter(|digit| digit.axis() == Some(axis)).collect();
+    match own.as_slice() {
+        [] => Some(Some(Digit::Axis(axis))),
+        [Digit::Axis(_)] => Some(None),
+        [Digit::Quotient(_, by)] => Some(Some(Digit::Remainder(axis, by.clone()))),
+        [Digit::Remainder(_, by)] => Some(Some(Digit::Quotient(axis, by.clone()))),
+        [Digit::Quotient(_, by), Digit::Remainder(_, other)] | [Digit::Remainder(_, by), Digit::Quotient(_, other)] => {
+            (by == other).then_some(None)
+        }
+        [..] => None,
+    }
+}
+
+/// The first value of a digit, and how many values follow one another, in terms of the launch.
+pub(super) fn range(values: &Values<'_>, addition: &Addition<'_>, digit: &Digit) -> Option<(Expr, Expr)> {
+    let zero = || Expr::int(0);
+    Some(match digit {
+        Digit::Axis(axis) => (zero(), threads(*axis)),
+        Digit::Remainder(_, by) => (zero(), Expr::cast(by.clone(), Type::INT)),
+        Digit::Quotient(axis, by) => {
+            let by = Expr::cast(by.clone(), Type::INT);
+            let last = Expr::binary(BinaryOp::Subtract, threads(*axis), Expr::int(1));
+            let last = Expr::binary(BinaryOp::Divide, last, by);
+            (zero(), Expr::binary(BinaryOp::Add, last, Expr::int(1)))
+        }
+        Digit::Counter(counter) => {
+            let head = addition.levels.iter().find_map(|level| match level.around {
+                Some(Around::Loop(head)) if head.counter == *counter => Some(head),
+                Some(_) | None => None,
+            })?;
+            counted(values, head)?
+        }
+    })
+}
+
+/// The least value of a counter that goes on by one, and how many there are.
+fn counted(values: &Values<'_>, head: &For) -> Option<(Expr, Expr)> {
+    let Type::Int(kind) = head.from.ty else { return None };
+    let of = |expr| of_launch(values, expr).map(|expr| Expr::cast(expr, Type::INT));
+    let (from, to) = (of(&head.from)?, of(&head.to)?);
+    if head.to.ty != head.from.ty || head.by.as_int() != Some(1) || !kind.is_signed() {
+        return None;
+    }
+    let one_more = |expr| Expr::binary(BinaryOp::Add, expr, Expr::int(1));
+    let between = |high: Expr, low: &Expr| match low.as_int() {
+        Some(0) => high,
+        Some(_) | None => Expr::binary(BinaryOp::Subtract, high, low.clone()),
+    };
+    if let (Some(from), Some(to)) = (from.as_int(), to.as_int()) {
+        let (low, count) = match (head.step, head.test) {
+            (BinaryOp::Add, BinaryOp::Less) => (from, to - from),
+            (BinaryOp::Add, BinaryOp::LessEqual) => (from, to - from + 1),
+            (BinaryOp::Subtract, BinaryOp::GreaterEqual) => (to, from - to + 1),
+            (BinaryOp::Subtract, BinaryOp::Greater) => (to + 1, from - to),
+            (_, _) => return None,
+        };
+        return Some((Expr::int(i64::try_from(low).ok()?), Expr::int(i64::try_from(count).ok()?)));
+    }
+    match (head.step, head.test) {
+        (BinaryOp::Add, BinaryOp::Less) => Some((from.clone(), between(to, &from))),
+        (BinaryOp::Add, BinaryOp::LessEqual) => Some((from.clone(), one_more(between(to, &from)))),
+        (BinaryOp::Subtract, BinaryOp::GreaterEqual) => Some((to.clone(), one_more(between(from, &to)))),
+        (BinaryOp::Subtract, BinaryOp::Greater) => Some((one_more(to.clone()), between(from, &to))),
+        (_, _) => None,
+    }
+}
+
+/// *Digits of a number.* If every digit but the last is at least zero and below what the next one's factor is of its own,
+/// different choices are different elements.
+fn is_alone(values: &Values<'_>, additions: &[Addition<'_>], keys: &[Key]) -> bool {
+    let Some(first) = keys.first() else { return false };
+    if first.stride.as_constant().is_none_or(|stride| stride <= 0) {
+        return false;
+    }
+    let facts: Vec<Vec<Polynomial>> = additions.iter().map(|addition| facts(values, addition)).collect();
+    keys.windows(2).all(|pair| {
+        let Some((room, rest)) = pair[1].stride.divided_by(&pair[0].stride) else { return false };
+        rest.as_constant() == Some(0)
+            && facts.iter().zip(&pair[0].shifts).all(|(facts, shift)| {
+                let constant = |value: i128| Polynomial::constant(value, INDEX_BITS);
+                let digit = pair[0].value.plus(1, &constant((*shift).into()));
+                let left = digit.as_ref().and_then(|digit| room.plus(-1, digit)?.plus(-1, &constant(1)));
+                [digit.as_ref(), left.as_ref()].into_iter().all(|value| value.is_some_and(|it| is_natural(it, facts)))
+            })
+    })
+}
+
+/// Whether a number is not negative, given others that are not.
+fn is_natural(value: &Polynomial, facts: &[Polynomial]) -> bool {
+    let is_less = |fact: &Polynomial| {
+        let more = value.plus(-1, fact).and_then(|more| more.as_constant());
+        more.is_some_and(|more| more >= 0)
+    };
+    facts.iter().any(is_less)
+}
+
+/// What is not negative where an addition is made.
+fn facts(values: &Values<'_>, addition: &Addition<'_>) -> Vec<Polynomial> {
+    let mut facts = Vec::new();
+    for (number, _) in &addition.digits {
+        match &number.digit {
+            Digit::Axis(_) | Digit::Quotient(..) => facts.push(number.value.clone()),
+            Digit::Remainder(_, by) => {
+                facts.push(number.value.clone());
+                let room = values.index(by).and_then(|by| less(&number.value, &by));
+                facts.extend(room);
+            }
+            Digit::Counter(_) => {}
+        }
+    }
+    add_facts_around(values, addition, &mut facts);
+    facts
+}
+
+/// What branches and loops see to.
+fn add_facts_around(values: &Values<'_>, addition: &Addition<'_>, facts: &mut Vec<Polynomial>) {
+    for level in &addition.levels {
+        match level.around {
+            None => {}
+            Some(Around::Branch { cond, is_then }) => add_facts(values, cond, is_then, facts),
+            Some(Around::Loop(head)) => {
+                let counter = Expr::load(Place::local(head.counter, head.from.ty.clone()));
+                let [low, high] =
+                    if head.step == BinaryOp::Add { [&head.from, &counter] } else { [&counter, &head.from] };
+                let order = Expr::binary(BinaryOp::LessEqual, low.clone(), high.clone());
+                add_facts(values, &order, true, facts);
+                add_facts(values, &Expr::binary(head.test, counter.clone(), head.to.clone()), true, facts);
+            }
+        }
+    }
+}
+
+/// `right - left - 1`.
+fn less(left: &Polynomial, right: &Polynomial) -> Option<Polynomial> {
+    right.plus(-1, left)?.plus(-1, &Polynomial::constant(1, INDEX_BITS))
+}
+
+/// What is not negative if a condition holds, or if it does not.
+fn add_facts(values: &Values<'_>, cond: &Expr, is_true: bool, facts: &mut Vec<Polynomial>) {
+    match &cond.kind {
+        ExprKind::Unary(UnaryOp::Not, operand) => add_facts(values, operand, !is_true, facts),
+        ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) => {
+            if (*op == BinaryOp::And) == is_true {
+                add_facts(values, left, is_true, facts);
+                add_facts(values, right, is_true, facts);
+            }
+        }
+        ExprKind::Binary(op, left, right) if matches!(left.ty, Type::Int(kind) if kind.is_signed()) => {
+            let (Some(left), Some(right)) = (values.index(left), values.index(right)) else { return };
+            let (least, most, is_strict) = match (op, is_true) {
+                (BinaryOp::Less, true) | (BinaryOp::GreaterEqual, false) => (left, right, true),
+                (BinaryOp::LessEqual, true) | (BinaryOp::Greater, false) => (left, right, false),
+                (BinaryOp::Greater, true) | (BinaryOp::LessEqual, false) => (right, left, true),
+                (BinaryOp::GreaterEqual, true) | (BinaryOp::Less, false) => (right, left, false),
+                (_, _) => return,
+            };
+            facts.extend(if is_strict { less(&least, &most) } else { most.plus(-1, &least) });
+        }
+        ExprKind::Load(place) => {
+            let value = place.as_local().and_then(|local| values.locals[local].constant());
+            if let Some(value) = value {
+                add_facts(values, value, is_true, facts);
+            }
+        }
+        ExprKind::Bool(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => {}
+    }
+}
+
+/// Adds the axes whose coordinates a block mentions. None if it mentions threads otherwise.
+fn add_axes_of_block(values: &Values<'_>, block: &[Stmt], found: &mut Vec<Axis>) -> Option<()> {
+    for stmt in block {
+        let all = walk::stmt_parts(stmt, &mut |part| stop_unless(add_axes_of_part(values, part, found)));
+        all.is_continue().then_some(())?;
+    }
+    Some(())
+}
+
+fn add_axes_of_part(values: &Values<'_>, part: Part<'_>, found: &mut Vec<Axis>) -> Option<()> {
+    match part {
+        Part::Expr(expr) => add_axes(values, expr, found),
+        Part::Place(place) => {
+            let all = walk::place_parts(place, &mut |part| stop_unless(add_axes_of_part(values, part, found)));
+            all.is_continue().then_some(())
+        }
+        Part::Block(block) => add_axes_of_block(values, block, found),
+    }
+}
+
+fn add_axes(values: &Values<'_>, expr: &Expr, found: &mut Vec<Axis>) -> Option<()> {
+    if matches!(expr.ty, Type::Int(_))
+        && let Some(axis) = axis(values, expr)
+    {
+        found.push(axis);
+        return Some(());
+    }
+    if matches!(expr.kind, ExprKind::Builtin(Builtin::ThreadIdx(_) | Builtin::BlockIdx(_) | Builtin::WarpSize)) {
+        return None;
+    }
+    let all = walk::expr_parts(expr, &mut |part| stop_unless(add_axes_of_part(values, part, found)));
+    all.is_continue().then_some(())
+}
+
+/// A difference, computed where both are numbers.
+pub(super) fn minus(left: Expr, right: Expr) -> Expr {
+    match right.as_int() {
+        Some(right) => sum(left, Expr::int(-right as i64)),
+        None => Expr::binary(BinaryOp::Subtract, left, right),
+    }
+}
+
+/// A sum, computed where both are numbers.
+pub(super) fn sum(left: Expr, right: Expr) -> Expr {
+    if let (ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Subtract), first, more), Some(by)) =
+        (&left.kind, right.as_int())
+        && let Some(more) = more.as_int()
+    {
+        let more = if *op == BinaryOp::Add { more } else { -more };
+        return shifted((**first).clone(), (more + by) as i64);
+    }
+    match (left.as_int(), right.as_int()) {
+        (_, Some(0)) => left,
+        (Some(0), _) => right,
+        (Some(left), Some(right)) => Expr::int((left + right) as i64),
+        (_, Some(right)) if right < 0 => Expr::binary(BinaryOp::Subtract, left, Expr::int(-right as i64)),
+        (_, _) => Expr::binary(BinaryOp::Add, left, right),
+    }
+}
+
+/// A value with a number added.
+pub(super) fn shifted(value: Expr, by: i64) -> Expr {
+    sum(value, Expr::int(by))
+}
+
+fn stop_unless(is_fine: Option<()>) -> ControlFlow<()> {
+    if is_fine.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+}
+
+fn work(block: &Block) -> usize {
+    let mut work = 0;
+    let _ = walk::visit_block(block, &mut |node| {
+        work += weight(&node);
+        ControlFlow::<()>::Continue(())
+    });
+    work
+}
+
+fn work_of(expr: &Expr) -> usize {
+    let mut work = 0;
+    let _ = walk::visit_expr(expr, &mut |node| {
+        work += weight(&node);
+        ControlFlow::<()>::Continue(())
+    });
+    work
+}
+
+fn weight(node: &Node<'_>) -> usize {
+    match node {
+        Node::Expr(Expr { kind: ExprKind::Math(..), .. }) => 16,
+        Node::Expr(Expr { kind: ExprKind::Load(_) | ExprKind::Binary(..), .. }) => 1,
+        Node::Expr(_) | Node::Place(_) | Node::Stmt(_) => 0,
+    }
+}
