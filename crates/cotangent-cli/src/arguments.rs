@@ -208,6 +208,11 @@ pub(crate) struct Differentiated {
     /// Adjoints of `__half` and `__nv_bfloat16` arrays as `float`, in reverse mode, instead of in the arrays' own type
     #[arg(long)]
     pub(crate) wide_adjoints: bool,
+
+    /// The same bits at every run: what threads add to one place is added by a second launch, in a fixed order, or refused. A
+    /// kernel's derivative is launched by `f_grad_launch` then
+    #[arg(long)]
+    pub(crate) deterministic: bool,
 }
 
 impl Differentiated {

@@ -44,6 +44,7 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
         wide_adjoints: options.what.wide_adjoints,
+        is_deterministic: options.what.deterministic,
     };
     let what = format!("Reading {}", file.display());
     if options.plan {

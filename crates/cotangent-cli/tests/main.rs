@@ -7,6 +7,7 @@ mod cc;
 mod check_command;
 mod cmake;
 mod command;
+mod deterministic;
 mod ending;
 mod examples;
 mod large;

@@ -39,12 +39,23 @@ pub struct Wanted<'a> {
     pub record_slots: Option<u32>,
     /// Whether adjoints of arrays of half precision are `float`.
     pub wide_adjoints: bool,
+    /// Whether every run gives the same bits; what cannot is refused.
+    pub is_deterministic: bool,
 }
 
 impl<'a> Wanted<'a> {
     /// A derivative in one function.
     pub fn new(function: &'a str, wrt: Option<&'a [String]>) -> Wanted<'a> {
-        Wanted { function, wrt, outputs: &[], split: None, rolled_back: &[], record_slots: None, wide_adjoints: false }
+        Wanted {
+            function,
+            wrt,
+            outputs: &[],
+            split: None,
+            rolled_back: &[],
+            record_slots: None,
+            wide_adjoints: false,
+            is_deterministic: false,
+        }
     }
 }
 
@@ -223,6 +234,7 @@ pub fn request(module: &Module, function: FunctionId, wanted: &Wanted<'_>) -> Re
         None => request,
     };
     let request = request.rolled_back(module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
+    let request = request.deterministic(wanted.is_deterministic);
     request.with_wide_adjoints(module, wanted.wide_adjoints)
 }
 

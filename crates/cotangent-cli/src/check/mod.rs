@@ -148,6 +148,7 @@ fn outcome_of(
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
         wide_adjoints: options.what.wide_adjoints,
+        is_deterministic: options.what.deterministic,
     };
     let step = format!("Reading {}", file.display());
     let prepared = terminal.step(&step, || prepare(tools, input, &wanted, options))?;
@@ -373,11 +374,17 @@ fn gradients(module: &Module, request: &Request) -> Result<Gradients, Vec<Diagno
     // What is checked is small.
     let mut request = request.clone();
     request.trust.gathers_few = true;
-    let form = |analyses| differentiate(module, &request.clone().with_analyses(analyses), Mode::Reverse);
-    let whole = form(Analyses::On)?;
-    let (proved, unproved) = (entry_of(&whole, space), entry_of(&form(Analyses::Off)?, space));
+    let whole = |analyses| differentiate(module, &request.clone().with_analyses(analyses), Mode::Reverse);
+    let form = |derivative: &Module| {
+        let last_space = derivative.functions.iter().last().map(|last| last.space);
+        // What is added by a second launch is checked with the function that makes both.
+        let is_launched = request.is_deterministic && request.form == Form::Joint && last_space == Some(Space::Host);
+        if is_launched { derivative.clone() } else { entry_of(derivative, space) }
+    };
+    let gradient = whole(Analyses::On)?;
+    let (proved, unproved) = (form(&gradient), form(&whole(Analyses::Off)?));
     let is_different = text::print(&proved) != text::print(&unproved);
-    let gathered = (space == Space::Kernel && request.form == Form::Joint && chooses(&whole)).then_some(whole);
+    let gathered = (space == Space::Kernel && request.form == Form::Joint && chooses(&gradient)).then_some(gradient);
     Ok(Gradients { proved: Some(proved), unproved: is_different.then_some(unproved), gathered })
 }
 

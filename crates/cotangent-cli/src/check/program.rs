@@ -458,13 +458,8 @@ impl Texts<'_> {
                 text += &printed;
                 let is_there = |name: &&String| module.globals.iter().any(|global| *global.name == ***name);
                 let held = held(&function.variables, &space, is_there);
-                let call = match (variant, module.functions.iter().last()) {
-                    (Variant::Gathered, Some(launcher)) => {
-                        format!("return printed({space}::{}, launch, buffers);", launcher.name)
-                    }
-                    (_, _) => call(&module, &space, dialect),
-                };
-                cases += &format!("    case {number}: {{ {held}{call} }}\n");
+                cases +=
+                    &format!("    case {number}: {{ {held}{} }}\n", call(&module, function.space, &space, dialect));
             }
         }
         // They run on the CPU alone.
@@ -538,13 +533,16 @@ fn mentions_record(ty: &Type) -> bool {
     }
 }
 
-/// How the harness calls the last function of a derivative; in the split form, after the one that fills the record.
-fn call(module: &Module, space: &str, dialect: Dialect) -> String {
+/// How the harness calls the last function of a derivative of a function `of` a space; in the split form, after the one that fills the record.
+fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
     let launcher = |name: &str| match dialect {
         Dialect::Cpu | Dialect::CpuPart => format!("{space}::{name}_launch"),
         Dialect::Cuda => format!("launcher_of_nvcc<{space}::{name}>"),
     };
     let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
+    if entry.space == Space::Host && of == Space::Kernel {
+        return format!("return printed({space}::{}, launch, buffers);", entry.name);
+    }
     if entry.space == Space::Host {
         let mut is_freeing = false;
         walk::each_stmt(&entry.body, &mut |stmt| {

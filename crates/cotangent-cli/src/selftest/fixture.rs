@@ -23,13 +23,25 @@ pub(crate) struct Directives {
     pub(crate) record_slots: Option<u32>,
     /// `wide-adjoints: yes`: adjoints of arrays of half precision are `float`.
     pub(crate) wide_adjoints: bool,
+    /// `deterministic: yes`: the same bits at every run.
+    pub(crate) is_deterministic: bool,
     /// `forward only:` why there is no reverse mode for it.
     pub(crate) forward_only: Option<String>,
 }
 
 /// The keys of directives. What is expected of a gradient's text is for the tests of the fixtures.
-const KEYS: [&str; 9] =
-    ["grad", "of", "run", "split", "rollback", "record-slots", "wide-adjoints", "forward only", "expect"];
+const KEYS: [&str; 10] = [
+    "grad",
+    "of",
+    "run",
+    "split",
+    "rollback",
+    "record-slots",
+    "wide-adjoints",
+    "deterministic",
+    "forward only",
+    "expect",
+];
 
 /// The lines of a fixture that are directives, as keys and values; a misspelt one is an error.
 pub(crate) fn lines(text: &str) -> Result<Vec<(&str, &str)>, String> {
@@ -56,6 +68,8 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
             }
             "wide-adjoints" if value == "yes" => directives.wide_adjoints = true,
             "wide-adjoints" => return Err(format!("`wide-adjoints: {value}` is not `wide-adjoints: yes`")),
+            "deterministic" if value == "yes" => directives.is_deterministic = true,
+            "deterministic" => return Err(format!("`deterministic: {value}` is not `deterministic: yes`")),
             "rollback" => directives.rolled_back = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "forward only" => directives.forward_only = Some(value.to_owned()),
             _ => {}
@@ -83,6 +97,7 @@ impl Directives {
         }
         words.extend(self.rolled_back.iter().map(|name| format!("--rollback={name}")));
         words.extend(self.wide_adjoints.then(|| "--wide-adjoints".to_owned()));
+        words.extend(self.is_deterministic.then(|| "--deterministic".to_owned()));
         words.extend(self.record_slots.iter().map(|slots| format!("--record-slots={slots}")));
         words.extend(self.forward_only.iter().map(|_| "--mode=forward".to_owned()));
         words

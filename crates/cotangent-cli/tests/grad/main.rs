@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     trials.push(Trial::test("no_two_fixtures_have_one_name", move || listing::no_two_have_one_name(&all)));
     let time_loop = root.join("host/host_time_loop.cu");
     trials.push(Trial::test("copies_of_a_time_loop_in_the_hosts_memory", move || copies_on_the_host(&time_loop)));
-    for path in listing::files(&root.join(listing::REFUSED)) {
+    for path in listing::refused(&root) {
         trials.push(Trial::test(format!("refused::{}", listing::name(&path)), move || check_refused(&path)));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -265,6 +265,7 @@ fn wanted(directives: &Directives) -> Wanted<'_> {
         rolled_back: &directives.rolled_back,
         record_slots: directives.record_slots,
         wide_adjoints: directives.wide_adjoints,
+        is_deterministic: directives.is_deterministic,
         ..Wanted::new(&directives.function, Some(&directives.wrt))
     }
 }

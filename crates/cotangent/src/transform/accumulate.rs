@@ -14,6 +14,9 @@ use crate::ir::{
     Space, StmtKind, Storage,
 };
 
+/// How the note begins where threads of other launches add.
+pub(super) const OTHER_STREAMS: &str = "other streams";
+
 /// Makes every `Accumulate` of a derivative an assignment or an atomic.
 pub fn accumulate(module: &mut Module, function: FunctionId, adjoints: &[AdjointParam]) {
     if module.functions[function].space == Space::Host {
@@ -90,8 +93,8 @@ impl Ctx<'_> {
             (Sharing::UnknownMemory, _) => "other threads may add here too".into(),
             (Sharing::SomeThreads, Some(element)) => format!("threads may share {element}").into(),
             (Sharing::SomeThreads, None) => "threads may share this element".into(),
-            (Sharing::OtherStreams, Some(element)) => format!("other streams may add to {element} too").into(),
-            (Sharing::OtherStreams, None) => "other streams may add to this element too".into(),
+            (Sharing::OtherStreams, Some(element)) => format!("{OTHER_STREAMS} may add to {element} too").into(),
+            (Sharing::OtherStreams, None) => format!("{OTHER_STREAMS} may add to this element too").into(),
         })
     }
 

@@ -165,9 +165,9 @@ const RECORD_PARAMS: [&str; 2] = ["_record", "_needed"];
 
 // Functions of `cotangent/runtime.hpp`, which see to failures.
 const ALLOCATE: &str = "cotangent::allocate";
-const ALLOCATE_ZEROS: &str = "cotangent::allocate_zeros";
+pub(super) const ALLOCATE_ZEROS: &str = "cotangent::allocate_zeros";
 const FETCH: &str = "cotangent::fetch";
-const RELEASE: &str = "cotangent::release";
+pub(super) const RELEASE: &str = "cotangent::release";
 const REQUIRE_SLOTS: &str = "cotangent::require_slots";
 
 /// The parameters that every launch has.

@@ -55,6 +55,8 @@ struct Sum {
     /// None for an addition that is not decided yet.
     scope: Option<Scope>,
     note: Option<Name>,
+    /// Of the statement that is differentiated.
+    span: Span,
 }
 
 impl Ctx<'_> {
@@ -73,7 +75,7 @@ impl Ctx<'_> {
                 block.push(Stmt::new(StmtKind::Declare { local: sum.local, init: Some(zero(&sum.place)) }));
             }
             block.push(stmt);
-            for Sum { place, local, scope, note } in sums {
+            for Sum { place, local, scope, note, span } in sums {
                 let sum = Expr::load(Place::local(local, place.ty.at_least_single()));
                 let cond = Expr::binary(BinaryOp::NotEqual, sum.clone(), zero(&place));
                 let value = in_type(sum, &place.ty);
@@ -83,7 +85,7 @@ impl Ctx<'_> {
                     }
                     None => StmtKind::Accumulate { place, value },
                 });
-                let then_block = vec![Stmt { note, ..add }];
+                let then_block = vec![Stmt { note, ..add.at(span) }];
                 block.push(Stmt::new(StmtKind::If { cond, then_block, else_block: Vec::new() }));
             }
         }
@@ -105,7 +107,7 @@ impl Ctx<'_> {
                 let roots = self.roots.place(place);
                 let is_apart = !roots.contains(&Root::Unknown) && roots.is_disjoint(&looked_at);
                 if matches!(place.ty, Type::Float(_)) && is_apart && self.is_fixed(place, &inside) {
-                    let local = self.sum(place, scope, &mut sums, inner.note.take());
+                    let local = self.sum(place, scope, &mut sums, (inner.note.take(), inner.span));
                     let total = Place::local(local, place.ty.at_least_single());
                     let value = in_type(value.clone(), &total.ty);
                     let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), value);
@@ -189,13 +191,19 @@ impl Ctx<'_> {
     }
 
     /// The variable that sums what is added to a place.
-    fn sum(&mut self, place: &Place, scope: Option<Scope>, sums: &mut Vec<Sum>, note: Option<Name>) -> LocalId {
+    fn sum(
+        &mut self,
+        place: &Place,
+        scope: Option<Scope>,
+        sums: &mut Vec<Sum>,
+        (note, span): (Option<Name>, Span),
+    ) -> LocalId {
         let place = without_spans(place);
         if let Some(sum) = sums.iter().find(|sum| sum.place == place) {
             return sum.local;
         }
         let local = fresh("_sum", &place.ty.at_least_single(), &mut self.names, &mut self.locals);
-        sums.push(Sum { place, local, scope, note });
+        sums.push(Sum { place, local, scope, note, span });
         local
     }
 }

@@ -24,6 +24,8 @@ pub struct Request {
     pub record_slots: Option<u32>,
     /// Whether adjoints of arrays of half precision are `float` in reverse mode.
     pub wide_adjoints: bool,
+    /// Whether additions whose order is not fixed are refused.
+    pub is_deterministic: bool,
     /// What is not believed, in tests.
     pub trust: Trust,
 }
@@ -76,6 +78,7 @@ impl Request {
             rolled_back: Vec::new(),
             record_slots: None,
             wide_adjoints: false,
+            is_deterministic: false,
             trust: Trust::default(),
         }
     }
@@ -122,6 +125,12 @@ impl Request {
     #[must_use]
     pub fn with_record_slots(self, record_slots: Option<u32>) -> Request {
         Request { record_slots, ..self }
+    }
+
+    /// The same request, of whose derivative every run gives the same bits, or not.
+    #[must_use]
+    pub fn deterministic(self, is_deterministic: bool) -> Request {
+        Request { is_deterministic, ..self }
     }
 
     /// The same request, with adjoints of arrays of half precision in `float` or in their own type.

@@ -22,6 +22,7 @@ use crate::ir::{
     AtomicOp, BinaryOp, Block, Builtin, Expr, ExprKind, FloatKind, For, Function, FunctionId, Local, LocalId, Module,
     Name, Place, PlaceKind, Real, Scope, Space, Stmt, StmtKind, Storage, Type, UnaryOp,
 };
+use crate::source::Span;
 
 /// The shared memory of `cotangent::add_together`, for floats and for doubles.
 const SHARED_BYTES: u64 = 32 * (4 + 8);
@@ -303,6 +304,7 @@ impl Ctx<'_> {
         let total = target.counters.iter().fold(Place::local(local, all.clone()), |place, (counter, _)| {
             place.index(Expr::load(Place::local(*counter, self.original.locals[*counter].ty.clone())))
         });
+        let mut span = None;
         let _ = walk::visit_block_mut(&mut block[first..=last], &mut |node| {
             if let NodeMut::Stmt(stmt) = node
                 && is_meant(stmt)
@@ -311,10 +313,11 @@ impl Ctx<'_> {
                 let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), in_type(value.clone(), &ty));
                 stmt.kind = StmtKind::Assign { place: total.clone(), value };
                 stmt.note = None;
+                span.get_or_insert(stmt.span);
             }
             ControlFlow::<()>::Continue(())
         });
-        let add = self.addition(target, total);
+        let add = self.addition(target, total, span.unwrap_or(Span::NONE));
         block.insert(last + 1, add);
         let zero = match all {
             Type::Array(..) => ExprKind::Construct(Vec::new()),
@@ -330,10 +333,10 @@ impl Ctx<'_> {
     }
 
     /// The statement by which a block adds its sums.
-    fn addition(&mut self, target: &Target, total: Place) -> Stmt {
+    fn addition(&mut self, target: &Target, total: Place, span: Span) -> Stmt {
         let (op, scope, place) = (AtomicOp::Add, Scope::Together, target.place.clone());
         let kind = StmtKind::Atomic { op, scope, place, value: Expr::load(total), compare: None, into: None };
-        let mut block = vec![Stmt { note: Some(NOTE.into()), ..Stmt::new(kind) }];
+        let mut block = vec![Stmt::new(kind).at(span).noted(NOTE)];
         let mut renamed = HashMap::new();
         for &(counter, count) in target.counters.iter().rev() {
             let ty = self.original.locals[counter].ty.clone();
@@ -435,7 +438,7 @@ fn asks_beside_the_record(module: &Module, function: &Function) -> bool {
 }
 
 /// How many values a counter has, if they are those from zero on, up or down.
-fn values_from_zero(head: &For) -> Option<u64> {
+pub(super) fn values_from_zero(head: &For) -> Option<u64> {
     let [from, to, by] = [&head.from, &head.to, &head.by].map(Expr::as_int);
     let last = match (head.test, head.step, from?, to?, by?) {
         (BinaryOp::Less, BinaryOp::Add, 0, end, 1) => end - 1,

@@ -196,6 +196,11 @@ pub fn runtime_enumeration(name: &str, position: usize) -> Option<&'static Enume
     row(name)?.takes.filter(|(taken, _)| *taken == position).map(|(_, enumeration)| enumeration)
 }
 
+/// Whether a call adds to numbers that other streams may add to at the same time.
+pub fn adds_at_once(name: &str) -> bool {
+    name.ends_with("_at_once")
+}
+
 /// The header that declares a function; none for those of CUDA, which nvcc includes by itself.
 pub fn runtime_header(name: &str) -> Option<&'static str> {
     TABLE.iter().find(|(_, rows)| rows.iter().any(|row| row.name == name)).and_then(|(header, _)| *header)

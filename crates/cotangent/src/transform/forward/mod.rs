@@ -25,6 +25,7 @@ use std::collections::{HashMap, HashSet};
 
 use self::activity::{Activity, Analyses, Pattern};
 use self::helpers::call_helpers;
+use super::deterministic::refuse_own_order;
 use super::differentiable::{differentiable_parameters, leads_to_floats};
 use super::launch::{add_plain_launcher, needs_twice_the_memory};
 use super::normalize::{gather_dynamic, inline_these, remove_jumps, results_of_runtime};
@@ -44,6 +45,9 @@ use crate::source::Span;
 /// # Errors
 /// What on an active path has no derivative, or none yet.
 pub fn forward(module: &Module, request: &Request) -> Result<Module, Vec<Diagnostic>> {
+    if request.is_deterministic {
+        refuse_own_order(module, request.function)?;
+    }
     let lifted = lift(module, request)?;
     let normal = with_one_dynamic_memory(&lifted.module);
     let module = &normal;

@@ -68,6 +68,8 @@ pub(super) struct Options {
     pub(super) record_slots: Option<u32>,
     /// Which adjoints are wider than what they are the adjoints of.
     pub(super) widening: Widening,
+    /// Whether what is added has a fixed order, which it gets after gathers would be written.
+    pub(super) is_deterministic: bool,
     /// What is not believed, in tests.
     pub(super) trust: Trust,
     /// Whether facts are asked for that save time and memory only.

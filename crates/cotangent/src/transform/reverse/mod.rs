@@ -26,8 +26,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::apart::{apart, promise};
 use super::convergence::divergent_returns;
+use super::deterministic::{refuse_order, refuse_own_order};
 use super::finish::{Finish, finish};
 use super::gather::gather;
+use super::in_order::{Deferred, add_in_order, deferrable};
 use super::lives::{Lives, lives_apart};
 use super::normalize::{Inlining, normal_form};
 use super::overlap::merge_overlapping;
@@ -43,6 +45,7 @@ use crate::analysis::{self, Activity, Base, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, SHARED_LIMIT};
 use crate::ir::walk;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, order};
+use crate::source::Span;
 
 use assembly::write::{self, SlotCount, Written};
 pub use decision::{Decision, How, Plan};
@@ -57,6 +60,9 @@ pub fn reverse(module: &Module, request: &Request) -> Result<Module, Vec<Diagnos
 /// The same, and for each derivative in it where its reverse sweep gets values from.
 pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Vec<Plan>), Vec<Diagnostic>> {
     check_rules(module)?;
+    if request.is_deterministic {
+        refuse_own_order(module, request.function)?;
+    }
     let lifted = lift(module, request)?;
     let mut module = lifted.module.clone();
     if module.functions[request.function].space == Space::Host {
@@ -80,6 +86,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             options: Options {
                 record_slots: request.record_slots,
                 widening: widening.clone(),
+                is_deterministic: request.is_deterministic,
                 trust: request.trust,
                 analyses: request.analyses,
             },
@@ -123,6 +130,10 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
                     Some(gathered) => roots.splice(roots.len() - 1.., [gathered.launcher]).for_each(drop),
                     None => roots.extend(pullbacks.launcher_of(function)),
                 }
+            }
+            if request.is_deterministic && request.analyses == Analyses::On {
+                let asked = module.functions[request.function].span;
+                pullbacks.with_fixed_order(&mut roots, request, asked).map_err(|found| lifted.said(found))?;
             }
             lifted.restore(&mut pullbacks.output)?;
             for id in gathered.iter().flat_map(|gathered| &gathered.parts).chain([&function]) {
@@ -332,7 +343,7 @@ impl Pullbacks {
             let before = first.note.take().map(|before| format!("\n{before}")).unwrap_or_default();
             first.note = Some(format!("{note}{before}").into());
         }
-        let is_launched = matches!(kind, Kind::Split { .. }) || slots.is_none();
+        let is_launched = !self.options.is_deterministic && (matches!(kind, Kind::Split { .. }) || slots.is_none());
         let gathered = match (kind, self.options.analyses) {
             (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On) if is_launched => {
                 gather(&mut self.output, function, &adjoints, &self.own, self.options.trust)
@@ -440,6 +451,26 @@ impl Pullbacks {
         let function = &self.output.functions[kernel];
         let is_needed = function.space == Space::Kernel && launch::needs_twice_the_memory(function);
         is_needed.then(|| launch::add_plain_launcher(&mut self.output, kernel))
+    }
+
+    /// Has additions that are made in the order in which threads come be made later, in a fixed order, or refuses them.
+    fn with_fixed_order(
+        &mut self,
+        roots: &mut Vec<FunctionId>,
+        request: &Request,
+        asked: Span,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let deferred = match request.form {
+            Form::Joint => {
+                let contended = self.launched.iter().filter(|((_, [_, _, contended], _), _)| !contended.is_empty());
+                deferrable(&self.output, roots, &contended.map(|(_, derived)| derived.function).collect())
+            }
+            // Two functions are launched by the user.
+            Form::Split { .. } => Deferred::default(),
+        };
+        refuse_order(&self.output, roots, &deferred, asked)?;
+        roots.extend(add_in_order(&mut self.output, roots, &deferred));
+        Ok(())
     }
 
     fn add(

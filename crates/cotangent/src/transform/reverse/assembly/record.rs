@@ -5,10 +5,10 @@
 
 use crate::ir::walk::{self};
 use crate::ir::{
-    AtomicOp, Axis, BinaryOp, Block, Builtin, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Scope, Stmt,
-    StmtKind, Type,
+    AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Scope, Stmt, StmtKind, Type,
 };
 use crate::transform::locals::{NewLocals, assign, declare};
+use crate::transform::numbering::{grid_thread, grid_threads};
 
 /// How a function finds the record, and leaves it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -301,34 +301,4 @@ fn type_word(ty: &Type, number: usize) -> String {
             format!("pointer_{number}")
         }
     }
-}
-
-fn builtin(builtin: Builtin) -> Expr {
-    Expr::cast(Expr::new(ExprKind::Builtin(builtin), Type::UINT), Type::LONG)
-}
-
-fn product(factors: impl IntoIterator<Item = Expr>) -> Option<Expr> {
-    factors.into_iter().reduce(|left, right| Expr::binary(BinaryOp::Multiply, left, right))
-}
-
-/// The threads of the whole grid.
-fn grid_threads() -> Expr {
-    let axes = [Axis::X, Axis::Y, Axis::Z];
-    let factors = axes.iter().map(|axis| builtin(Builtin::GridDim(*axis)));
-    let factors = factors.chain(axes.iter().map(|axis| builtin(Builtin::BlockDim(*axis))));
-    product(factors).unwrap_or_else(|| Expr::int(1))
-}
-
-/// The number of this thread in the whole grid.
-fn grid_thread() -> Expr {
-    let flat = |index: fn(Axis) -> Builtin, extent: fn(Axis) -> Builtin| {
-        let plane = Expr::binary(BinaryOp::Multiply, builtin(index(Axis::Z)), builtin(extent(Axis::Y)));
-        let row = Expr::binary(BinaryOp::Add, plane, builtin(index(Axis::Y)));
-        let line = Expr::binary(BinaryOp::Multiply, row, builtin(extent(Axis::X)));
-        Expr::binary(BinaryOp::Add, line, builtin(index(Axis::X)))
-    };
-    let block = flat(Builtin::BlockIdx, Builtin::GridDim);
-    let size = product([Axis::X, Axis::Y, Axis::Z].map(|axis| builtin(Builtin::BlockDim(axis))));
-    let first = Expr::binary(BinaryOp::Multiply, block, size.unwrap_or_else(|| Expr::int(1)));
-    Expr::binary(BinaryOp::Add, first, flat(Builtin::ThreadIdx, Builtin::BlockDim))
 }

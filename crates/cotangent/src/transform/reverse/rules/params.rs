@@ -15,6 +15,8 @@ use crate::transform::shadow::shadow_name;
 pub(in crate::transform::reverse) struct Sum {
     local: LocalId,
     total: Place,
+    /// Of the parameter.
+    span: Span,
 }
 
 impl Rules<'_> {
@@ -104,7 +106,7 @@ impl Rules<'_> {
             let ty = self.vars.shadows.widening.private(&variable.ty);
             let local = self.vars.add(&name, ty.clone());
             self.vars.add_shadow(*param, Place::local(local, ty), false);
-            sums.push(Sum { local, total });
+            sums.push(Sum { local, total, span: variable.span });
         }
         (adjoints, sums)
     }
@@ -148,7 +150,7 @@ impl Rules<'_> {
             let local = Place::local(sum.local, self.vars.function.locals[sum.local].ty.clone());
             for (from, into) in self.vars.leaves(&local).into_iter().zip(self.vars.leaves(&sum.total)) {
                 let value = in_type(Expr::load(from), &into.ty);
-                out.push(Stmt::new(StmtKind::Accumulate { place: into, value }));
+                out.push(Stmt::new(StmtKind::Accumulate { place: into, value }).at(sum.span));
             }
         }
         out

@@ -133,7 +133,7 @@ impl Rules<'_> {
             Some((to, Some(from))) => {
                 let is_contended = self.is_contended(&self.facts.objects.targets(origin));
                 let name = if is_contended { source.add_at_once } else { source.add.name };
-                out.push(call_like(source.add, name, [Some(&to), Some(&from)], args, stream));
+                out.push(call_like(source.add, name, [Some(&to), Some(&from)], args, stream).at(span));
             }
             Some((to, None)) => {
                 out.extend(self.facts.wait_of_copy(stream, kind));
@@ -253,7 +253,7 @@ impl Rules<'_> {
         match copy.at_offset(to, from) {
             (to, Some(from)) => {
                 let name = if self.is_contended(&targets) { source.add_at_once } else { source.add.name };
-                vec![call_like(source.add, name, [Some(&to), Some(&from)], &copy.args, copy.stream)]
+                vec![call_like(source.add, name, [Some(&to), Some(&from)], &copy.args, copy.stream).at(stmt.span)]
             }
             (to, None) => {
                 let clear = call_like(clear, clear.name, [Some(&to), None], &copy.args, copy.stream);
