@@ -425,3 +425,43 @@ fn renumber(function: &mut Function) {
     let locals = std::mem::take(&mut function.locals);
     function.locals = order::declared_only(&mut function.params, locals, &mut function.body);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of the parameters of a kernel that can be added to later.
+    fn later(body: &str) -> String {
+        let source = format!("kernel k(n: int, x: const float*, d_w: float*, d_x: float*) {{ {body} }}");
+        let module = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let deferred = deferrable(&module, &[FunctionId(0)], &HashSet::new());
+        let kernel = &module.functions[FunctionId(0)];
+        deferred.values().flatten().map(|param| kernel.local_name(*param)).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn what_runs_a_known_number_of_times_is_added_later() {
+        assert_eq!(later("if (n > 3) { atomic add(*d_w, 1.0f); }"), "d_w");
+        assert_eq!(later("for k: int = 0; k < 8; k += 1 { atomic add(d_w[k], x[k]); }"), "d_w");
+        assert_eq!(later("for k: int = 0; k < n; k += 1 { atomic add(d_w[k], x[k]); }"), "");
+        assert_eq!(later("while (n > 3) { atomic add(*d_w, 1.0f); }"), "");
+        let nest = |count: u32| {
+            format!(
+                "for j: int = 0; j < {count}; j += 1 {{
+                   for k: int = 0; k < 8; k += 1 {{ atomic add(d_w[k], x[j]); }}
+                 }}"
+            )
+        };
+        assert_eq!(later(&nest(8)), "d_w");
+        assert_eq!(later(&nest(9)), "");
+    }
+
+    #[test]
+    fn what_is_looked_at_is_not_added_later() {
+        assert_eq!(later("atomic add(*d_w, 1.0f); atomic add(d_x[n], 2.0f);"), "d_w, d_x");
+        assert_eq!(later("atomic add(*d_w, d_x[1]); atomic add(d_x[n], 2.0f);"), "d_w");
+        assert_eq!(later("atomic add(*d_w, 1.0f); d_w[1] = 0.0f;"), "");
+        assert_eq!(later("atomic add(*d_w, 1.0f); let p: float* = d_w;"), "");
+        assert_eq!(later("atomic add(*d_w, 1.0f); while (n > 3) { atomic add(*d_w, 1.0f); }"), "");
+    }
+}
