@@ -86,6 +86,15 @@ __global__ void merge(float* y, const float* x) {
 }
 __global__ void accumulate(float* y, const float* x) { y[threadIdx.x] = x[0] * x[threadIdx.x]; }
 __global__ void together(float* y, const float* x) { y[threadIdx.x] = x[0] * x[threadIdx.x]; }
+__global__ void gather(float* y, const float* x) {
+  __shared__ float tile[36];
+  tile[threadIdx.x] = x[threadIdx.x];
+  if (threadIdx.x < 4) tile[threadIdx.x + 32] = x[threadIdx.x];
+  __syncthreads();
+  float s = 0.0f;
+  for (int k = 0; k < 5; k++) s += tile[threadIdx.x + k];
+  y[threadIdx.x] = s * s;
+}
 __global__ void privatize(float* y, const float* x, int n) {
   float s = 0.0f;
   for (int k = 0; k < n; k++) s += x[0] * x[k];

@@ -17,8 +17,6 @@ pub enum Threads {
     Grid,
 }
 
-const AXES: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
-
 impl Threads {
     /// The threads that may reach memory, if they do not keep it private.
     pub fn of(root: Root) -> Threads {
@@ -30,9 +28,9 @@ impl Threads {
 
     /// What tells these threads apart: coordinates, each with the number of its values.
     fn coordinates(self) -> Vec<(Builtin, Builtin)> {
-        let mut all: Vec<_> = AXES.map(|axis| (Builtin::ThreadIdx(axis), Builtin::BlockDim(axis))).into();
+        let mut all: Vec<_> = Axis::ALL.map(|axis| (Builtin::ThreadIdx(axis), Builtin::BlockDim(axis))).into();
         if self == Threads::Grid {
-            all.extend(AXES.map(|axis| (Builtin::BlockIdx(axis), Builtin::GridDim(axis))));
+            all.extend(Axis::ALL.map(|axis| (Builtin::BlockIdx(axis), Builtin::GridDim(axis))));
         }
         all
     }

@@ -304,6 +304,11 @@ pub enum Axis {
     Z,
 }
 
+impl Axis {
+    /// All of them, the fastest first.
+    pub const ALL: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
+}
+
 /// Something that holds a value and can be stored to.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Place {

@@ -14,6 +14,7 @@ use super::share::share;
 use super::simplify::simplify;
 use super::sink::sink;
 use super::sweeps::tell_sweeps;
+use super::tiles::gather_tiles;
 use super::together::together;
 use super::{AdjointParam, Analyses, Fact, Trust};
 use crate::diagnostic::Diagnostic;
@@ -50,7 +51,7 @@ struct Stage {
 }
 
 /// All passes, in order.
-const STAGES: [Stage; 12] = [
+const STAGES: [Stage; 13] = [
     Stage {
         name: "references_to_pointers",
         reason: "C++ has no reference that is bound later than it is declared",
@@ -127,6 +128,16 @@ const STAGES: [Stage; 12] = [
         pass: |module, id, known| {
             if known.proves() {
                 together(module, id, known.adjoints, known.trust);
+            }
+        },
+        promises: &[],
+    },
+    Stage {
+        name: "gather_tiles",
+        reason: "an element of a shared array that many threads add to needs no atomic if one thread sums what they add",
+        pass: |module, id, known| {
+            if known.proves() {
+                gather_tiles(module, id, known.adjoints, known.trust);
             }
         },
         promises: &[],

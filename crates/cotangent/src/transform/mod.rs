@@ -10,6 +10,7 @@ mod convergence;
 mod deterministic;
 mod differentiable;
 mod drop_again;
+mod elements;
 mod finish;
 mod forward;
 mod fuse;
@@ -43,6 +44,7 @@ mod sweeps;
 mod taken_name;
 #[cfg(test)]
 mod texts;
+mod tiles;
 mod together;
 mod trust;
 mod typed_pointers;

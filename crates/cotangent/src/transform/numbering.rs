@@ -2,19 +2,17 @@
 
 use crate::ir::{Axis, BinaryOp, Builtin, Expr, ExprKind, Type};
 
-const AXES: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
-
 /// The number of this thread in the whole grid.
 pub(super) fn grid_thread() -> Expr {
-    let size = product(AXES.map(|axis| builtin(Builtin::BlockDim(axis))));
+    let size = product(Axis::ALL.map(|axis| builtin(Builtin::BlockDim(axis))));
     let first = Expr::binary(BinaryOp::Multiply, grid_block(), size);
     Expr::binary(BinaryOp::Add, first, flat(Builtin::ThreadIdx, Builtin::BlockDim))
 }
 
 /// The threads of the whole grid.
 pub(super) fn grid_threads() -> Expr {
-    let blocks = AXES.iter().map(|axis| builtin(Builtin::GridDim(*axis)));
-    product(blocks.chain(AXES.iter().map(|axis| builtin(Builtin::BlockDim(*axis)))))
+    let blocks = Axis::ALL.iter().map(|axis| builtin(Builtin::GridDim(*axis)));
+    product(blocks.chain(Axis::ALL.iter().map(|axis| builtin(Builtin::BlockDim(*axis)))))
 }
 
 /// The number of this block.
@@ -24,7 +22,7 @@ pub(super) fn grid_block() -> Expr {
 
 /// The blocks of the whole grid.
 pub(super) fn grid_blocks() -> Expr {
-    product(AXES.map(|axis| builtin(Builtin::GridDim(axis))))
+    product(Axis::ALL.map(|axis| builtin(Builtin::GridDim(axis))))
 }
 
 /// The product of some numbers; of none, one.

@@ -25,7 +25,7 @@ use crate::ir::{
 use crate::source::Span;
 
 /// The shared memory of `cotangent::add_together`, for floats and for doubles.
-const SHARED_BYTES: u64 = 32 * (4 + 8);
+pub(super) const SHARED_BYTES: u64 = 32 * (4 + 8);
 
 /// What stands above such an addition.
 const NOTE: &str = "the threads of a block share it: one atomic for all of them";
@@ -134,32 +134,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Whether all threads that come to a branch or loop run the same of it.
     fn is_for_all(&self, stmt: &Stmt) -> bool {
-        match &stmt.kind {
-            StmtKind::If { cond, .. } => self.uniform.is_same(cond),
-            StmtKind::For(head) => {
-                [&head.from, &head.to, &head.by].into_iter().all(|value| self.uniform.is_same(value))
-                    && self.uses.get(head.counter).is_some_and(LocalUses::is_constant)
-            }
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::Accumulate { .. }
-            | StmtKind::Call { .. }
-            | StmtKind::While { .. }
-            | StmtKind::Switch { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Return(_)
-            | StmtKind::Barrier { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Collective { .. }
-            | StmtKind::Launch(_)
-            | StmtKind::Runtime { .. }
-            | StmtKind::Push { .. }
-            | StmtKind::Pop { .. }
-            | StmtKind::Opaque { .. } => false,
-        }
+        is_for_all(&self.uniform, self.uses, stmt)
     }
 
     /// What many threads add to in a block, where it means the same at its end.
@@ -412,6 +388,34 @@ impl Ctx<'_> {
             }
             ControlFlow::<()>::Continue(())
         });
+    }
+}
+
+/// Whether all threads that come to a branch or loop run the same of it.
+pub(super) fn is_for_all(uniform: &Uniform<'_>, uses: &Locals<'_>, stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::If { cond, .. } => uniform.is_same(cond),
+        StmtKind::For(head) => {
+            [&head.from, &head.to, &head.by].into_iter().all(|value| uniform.is_same(value))
+                && uses.get(head.counter).is_some_and(LocalUses::is_constant)
+        }
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Accumulate { .. }
+        | StmtKind::Call { .. }
+        | StmtKind::While { .. }
+        | StmtKind::Switch { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Return(_)
+        | StmtKind::Barrier { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Collective { .. }
+        | StmtKind::Launch(_)
+        | StmtKind::Runtime { .. }
+        | StmtKind::Push { .. }
+        | StmtKind::Pop { .. }
+        | StmtKind::Opaque { .. } => false,
     }
 }
 

@@ -39,9 +39,6 @@ pub(super) struct Number {
     pub(super) value: Polynomial,
 }
 
-/// All axes of a launch.
-pub(super) const AXES: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
-
 /// How many threads a launch has along an axis, as an `int`.
 pub(super) fn threads(axis: Axis) -> Expr {
     let of = |builtin| Expr::new(ExprKind::Builtin(builtin), Type::UINT);
@@ -185,7 +182,7 @@ pub(super) fn digit(values: &Values<'_>, expr: &Expr) -> Option<Digit> {
 /// The axis whose coordinate an expression is.
 pub(super) fn axis(values: &Values<'_>, expr: &Expr) -> Option<Axis> {
     let value = values.value(expr)?;
-    AXES.into_iter().find(|axis| {
+    Axis::ALL.into_iter().find(|axis| {
         let part = |builtin| values.atom(Atom::Builtin(builtin), 32);
         let of = |[block, size, thread]: [Polynomial; 3]| block.times(&size)?.plus(1, &thread);
         let parts = [Builtin::BlockIdx(*axis), Builtin::BlockDim(*axis), Builtin::ThreadIdx(*axis)].map(part);

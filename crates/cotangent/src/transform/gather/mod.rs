@@ -30,7 +30,7 @@ use crate::ir::{
     order,
 };
 use additions::{Changes, additions, is_addition};
-use digits::{AXES, Digit};
+use digits::Digit;
 use target::{Target, range};
 
 /// Fewer elements are not summed by a thread each, as too few threads would have work.
@@ -107,7 +107,7 @@ fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<
         times(of(Builtin::GridDim(axis)), of(Builtin::BlockDim(axis)))
     };
     let mut conditions = Vec::new();
-    for axis in AXES.into_iter().filter(|axis| !target.axes.contains(axis)) {
+    for axis in Axis::ALL.into_iter().filter(|axis| !target.axes.contains(axis)) {
         conditions.push(compare(BinaryOp::Equal, extent(axis), 1));
     }
     let mut all: Option<Expr> = None;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::additions::{Addition, Around, Changes, slice};
-use super::digits::{AXES, Digit, Number, axis, of_launch, threads};
+use super::digits::{Digit, Number, axis, of_launch, threads};
 use crate::analysis::affine::{INDEX_BITS, Values};
 use crate::analysis::polynomial::Polynomial;
 use crate::ir::walk::{self, Node, Part};
@@ -64,7 +64,7 @@ impl<'f> Target<'f> {
         }
         let mut free = join_counters(&mut keys)?;
         mentioned.extend(keys.iter().filter_map(|key| key.digit.axis()));
-        let axes: Vec<Axis> = AXES.into_iter().filter(|axis| mentioned.contains(axis)).collect();
+        let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| mentioned.contains(axis)).collect();
         for &axis in &axes {
             free.extend(missing(axis, &keys)?);
         }

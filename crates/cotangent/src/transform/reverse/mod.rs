@@ -110,34 +110,17 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             continue;
         }
         if pullbacks.lessons.unfit.is_empty() {
-            let Derived { function, augmented, slots, apart, gathered, .. } =
-                derived.map_err(|found| lifted.said(found))?;
-            let mut roots: Vec<FunctionId> = augmented.into_iter().chain([function]).collect();
-            if let Some(slots) = slots {
-                // The size of the record is that of the function which fills it; what launches the gradient needs all.
-                let params = module.functions[request.function].params.len();
-                let bytes = launch::add_bytes(&mut pullbacks.output, roots[0], params, slots);
-                match request.form {
-                    Form::Joint => {
-                        roots = vec![launch::add_launcher(&mut pullbacks.output, roots[0], params, bytes, slots)]
-                    }
-                    Form::Split { .. } => roots.insert(0, bytes),
-                }
-            }
-            if slots.is_none() || matches!(request.form, Form::Split { .. }) {
-                match &gathered {
-                    // It launches the function too, unless others do its work.
-                    Some(gathered) => roots.splice(roots.len() - 1.., [gathered.launcher]).for_each(drop),
-                    None => roots.extend(pullbacks.launcher_of(function)),
-                }
-            }
+            let derived = derived.map_err(|found| lifted.said(found))?;
+            let params = module.functions[request.function].params.len();
+            let mut roots = pullbacks.with_launchers(&derived, &request.form, params);
             if request.is_deterministic && request.analyses == Analyses::On {
                 let asked = module.functions[request.function].span;
                 pullbacks.with_fixed_order(&mut roots, request, asked).map_err(|found| lifted.said(found))?;
             }
             lifted.restore(&mut pullbacks.output)?;
-            for id in gathered.iter().flat_map(|gathered| &gathered.parts).chain([&function]) {
-                promise(&mut pullbacks.output.functions[*id], &apart);
+            let parts = derived.gathered.iter().flat_map(|gathered| &gathered.parts);
+            for id in parts.chain([&derived.function]) {
+                promise(&mut pullbacks.output.functions[*id], &derived.apart);
             }
             return Ok((order::needed_by(&pullbacks.output, &roots), pullbacks.plans));
         }
@@ -444,6 +427,27 @@ impl Pullbacks {
             );
         });
         if refused.is_empty() { Ok(()) } else { Err(refused) }
+    }
+
+    /// What is printed of a derivative, each with all that it needs: its functions, and those that launch them.
+    fn with_launchers(&mut self, derived: &Derived, form: &Form, params: usize) -> Vec<FunctionId> {
+        let mut roots: Vec<FunctionId> = derived.augmented.into_iter().chain([derived.function]).collect();
+        if let Some(slots) = derived.slots {
+            // The size of the record is that of the function which fills it; what launches the gradient needs all.
+            let bytes = launch::add_bytes(&mut self.output, roots[0], params, slots);
+            match form {
+                Form::Joint => {
+                    return vec![launch::add_launcher(&mut self.output, roots[0], params, bytes, slots)];
+                }
+                Form::Split { .. } => roots.insert(0, bytes),
+            }
+        }
+        match &derived.gathered {
+            // It launches the function too, unless others do its work.
+            Some(gathered) => roots.splice(roots.len() - 1.., [gathered.launcher]).for_each(drop),
+            None => roots.extend(self.launcher_of(derived.function)),
+        }
+        roots
     }
 
     /// The host function that launches a kernel which needs more dynamic shared memory than its primal.

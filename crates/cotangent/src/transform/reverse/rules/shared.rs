@@ -7,62 +7,11 @@
 use super::{Pair, Rules};
 use crate::analysis::ordering::is_barrier;
 use crate::ir::walk::{self};
-use crate::ir::{
-    Axis, BarrierKind, BinaryOp, Block, Builtin, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind,
-    Storage, Type,
-};
+use crate::ir::{BarrierKind, BinaryOp, Block, Expr, For, LocalId, Place, PlaceKind, Stmt, StmtKind, Storage, Type};
 use crate::transform::accumulate::AdjointParam;
+use crate::transform::elements::{barrier, element_count, nth_element, thread_count, thread_number, uint};
 use crate::transform::locals::{assign, declare};
 use crate::transform::shadow::{behind_dynamic, half_of_dynamic};
-
-/// How many elements an array has, those of inner arrays counted.
-fn element_count(ty: &Type) -> u64 {
-    match ty {
-        Type::Array(element, length) => length * element_count(element),
-        Type::Void
-        | Type::Bool
-        | Type::Int(_)
-        | Type::Float(_)
-        | Type::Pointer(_)
-        | Type::Record(_)
-        | Type::Opaque(_) => 1,
-    }
-}
-
-/// The element of that number of an array of `count` elements, those of inner arrays counted.
-fn nth_element(place: Place, number: Expr, count: u64) -> Place {
-    let Type::Array(_, length) = place.ty else { return place };
-    let inner = count / length.max(1);
-    if inner <= 1 {
-        return place.index(number);
-    }
-    let row = Expr::binary(BinaryOp::Divide, number.clone(), uint(inner));
-    let rest = Expr::binary(BinaryOp::Remainder, number, uint(inner));
-    nth_element(place.index(row), rest, inner)
-}
-
-/// The number of the thread in its block.
-fn thread_number() -> Expr {
-    let coordinate = |axis| builtin(Builtin::ThreadIdx(axis));
-    let extent = |axis| builtin(Builtin::BlockDim(axis));
-    let plane = Expr::binary(BinaryOp::Multiply, extent(Axis::Y), coordinate(Axis::Z));
-    let rows = Expr::binary(BinaryOp::Add, coordinate(Axis::Y), plane);
-    Expr::binary(BinaryOp::Add, coordinate(Axis::X), Expr::binary(BinaryOp::Multiply, extent(Axis::X), rows))
-}
-
-/// How many threads a block has.
-fn thread_count() -> Expr {
-    let [x, y, z] = [Axis::X, Axis::Y, Axis::Z].map(|axis| builtin(Builtin::BlockDim(axis)));
-    Expr::binary(BinaryOp::Multiply, Expr::binary(BinaryOp::Multiply, x, y), z)
-}
-
-fn builtin(builtin: Builtin) -> Expr {
-    Expr::new(ExprKind::Builtin(builtin), Type::UINT)
-}
-
-fn uint(value: u64) -> Expr {
-    Expr::new(ExprKind::Int(i128::from(value)), Type::UINT)
-}
 
 impl Rules<'_> {
     /// A barrier in both sweeps. What the counting ones count is a value like any other.
@@ -128,7 +77,7 @@ impl Rules<'_> {
             out.push(self.clear_together(shadow, thread, threads));
         }
         if !has_barrier {
-            out.push(Stmt::new(StmtKind::Barrier { kind: BarrierKind::Block, argument: None, into: None }));
+            out.push(barrier());
         }
         out
     }
