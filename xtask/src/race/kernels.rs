@@ -85,8 +85,8 @@ pub(super) fn measure(tools: &Tools, cotangent: &Cotangent, kernel: &'static Ker
         Compiled::of(&nvcc, &path, ARCH, folder.path())
     };
     let (of_joint, of_split) = (of_text(&joint, "joint")?, of_text(&split, "split")?);
-    let is_gradient = |name: &str| name.contains(&format!("{}_grad", kernel.function)) && !name.contains("_slots");
-    let is_reverse = |name: &str| name.contains(&format!("{}_reverse", kernel.function));
+    let is_gradient = launched(&joint, &format!("{}_grad", kernel.function));
+    let is_reverse = launched(&split, &format!("{}_reverse", kernel.function));
     let is_primal = |name: &str| !name.contains("_by_hand");
 
     let ran = run_on_executor(cotangent, &folder.path().join("run"), kernel, &joint, "time")?;
@@ -109,6 +109,15 @@ pub(super) fn measure(tools: &Tools, cotangent: &Cotangent, kernel: &'static Ker
         seconds: ran.seconds,
         error: ran.error,
     })
+}
+
+/// Whether a kernel, by its name, is one of a derivative's that are launched: those that gather, where there are some and the
+/// launcher takes them for sizes as large as these.
+fn launched(printed: &Printed, derivative: &str) -> impl Fn(&str) -> bool {
+    let parts = ["_of_", "_rest"].map(|part| format!("{derivative}{part}"));
+    let is_gathered = parts.iter().any(|part| printed.text.contains(part));
+    let names = if is_gathered { parts.to_vec() } else { vec![derivative.to_owned()] };
+    move |name| names.iter().any(|part| name.contains(part)) && !name.contains("_slots")
 }
 
 /// To be included after the file.
@@ -162,15 +171,15 @@ fn run_on_executor(
     Ok(ran)
 }
 
-/// How the gradient is called: by its launcher if it has one, which it has if it records.
+/// How the gradient is called: by its launcher if it has one.
 fn launching(printed: &Printed) -> String {
     let Printed { name, text, .. } = printed;
     let launcher = format!("{name}_launch");
-    let launch = if text.contains(&format!("{launcher}(")) {
-        format!("{launcher}(grid, block, 0, nullptr, words...);")
-    } else if name.contains("_reverse") {
+    let launch = if name.contains("_reverse") {
         // In two halves, which only say here what they record.
         String::new()
+    } else if text.contains(&format!("{launcher}(")) {
+        format!("{launcher}(grid, block, 0, nullptr, words...);")
     } else {
         format!("{name}<<<grid, block>>>(words...);")
     };
