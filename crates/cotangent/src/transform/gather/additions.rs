@@ -26,7 +26,6 @@ pub(super) struct Addition<'f> {
     pub(super) rest: Polynomial,
     /// What is around it, the outermost first.
     pub(super) levels: Vec<Level<'f>>,
-    number: usize,
 }
 
 /// A block around an addition.
@@ -34,7 +33,9 @@ pub(super) struct Addition<'f> {
 pub(super) struct Level<'f> {
     /// What stands in it before the statement that leads on to the addition.
     before: &'f [Stmt],
-    /// That statement; none if it is the addition.
+    /// That statement.
+    stmt: &'f Stmt,
+    /// What it is; none if it is the addition.
     pub(super) around: Option<Around<'f>>,
 }
 
@@ -158,10 +159,10 @@ impl<'f> Finder<'f, '_> {
                 }
                 StmtKind::If { cond, then_block, else_block } => {
                     for (is_then, inner) in [(true, then_block), (false, else_block)] {
-                        self.inside(before, Around::Branch { cond, is_then }, inner);
+                        self.inside((before, stmt), Around::Branch { cond, is_then }, inner);
                     }
                 }
-                StmtKind::For(head) => self.inside(before, Around::Loop(head), &head.body),
+                StmtKind::For(head) => self.inside((before, stmt), Around::Loop(head), &head.body),
                 StmtKind::While { .. }
                 | StmtKind::Switch { .. }
                 | StmtKind::Declare { .. }
@@ -182,8 +183,8 @@ impl<'f> Finder<'f, '_> {
         }
     }
 
-    fn inside(&mut self, before: &'f [Stmt], around: Around<'f>, block: &'f Block) {
-        self.levels.push(Level { before, around: Some(around) });
+    fn inside(&mut self, (before, stmt): (&'f [Stmt], &'f Stmt), around: Around<'f>, block: &'f Block) {
+        self.levels.push(Level { before, stmt, around: Some(around) });
         self.block(block);
         self.levels.pop();
     }
@@ -217,9 +218,8 @@ impl<'f> Finder<'f, '_> {
             return None;
         }
         let mut levels = self.levels.clone();
-        levels.push(Level { before, around: None });
-        let number = self.changes.numbers.get(&std::ptr::from_ref(stmt)).copied()?;
-        let addition = Addition { place, value, location, digits: digits_found, rest, levels, number };
+        levels.push(Level { before, stmt, around: None });
+        let addition = Addition { place, value, location, digits: digits_found, rest, levels };
         // Whatever the counters are, the same is read.
         slice(self.values, &self.changes, &addition, &HashSet::new(), Vec::new())?;
         Some(addition)
@@ -237,13 +237,12 @@ pub(super) fn slice(
 ) -> Option<Block> {
     let mut needs = Needs { values, changes, locals: HashSet::new() };
     let loops = addition.levels.iter().filter(|level| matches!(level.around, Some(Around::Loop(_)))).count();
-    needs.expr(addition.value, addition.number, loops > 0)?;
     let mut block = instead;
     let mut inner_loops = loops;
     for level in addition.levels.iter().rev() {
-        let number = level.before.last().map_or(0, |stmt| changes.numbers[&std::ptr::from_ref(stmt)]);
+        let number = changes.numbers[&std::ptr::from_ref(level.stmt)];
         match level.around {
-            None => {}
+            None => needs.expr(addition.value, number, inner_loops > 0)?,
             Some(Around::Branch { cond, is_then }) => {
                 needs.expr(cond, number, inner_loops > 0)?;
                 let (then_block, else_block) = if is_then { (block, Vec::new()) } else { (Vec::new(), block) };
