@@ -113,7 +113,7 @@ pub(super) fn measure(tools: &Tools, cotangent: &Cotangent, kernel: &'static Ker
 
 /// Whether a kernel, by its name, is one of a derivative's that are launched: those that gather, where there are some and the
 /// launcher takes them for sizes as large as these.
-fn launched(printed: &Printed, derivative: &str) -> impl Fn(&str) -> bool {
+fn launched(printed: &Printed, derivative: &str) -> impl Fn(&str) -> bool + use<> {
     let parts = ["_of_", "_rest"].map(|part| format!("{derivative}{part}"));
     let is_gathered = parts.iter().any(|part| printed.text.contains(part));
     let names = if is_gathered { parts.to_vec() } else { vec![derivative.to_owned()] };

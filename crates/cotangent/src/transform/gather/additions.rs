@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use super::digits::{Number, digits};
 use crate::analysis::affine::Values;
-use crate::analysis::location::Location;
+use crate::analysis::location::{Location, Step};
 use crate::analysis::polynomial::Polynomial;
 use crate::analysis::root::Root;
 use crate::analysis::threads::Threads;
@@ -201,7 +201,10 @@ impl<'f> Finder<'f, '_> {
     fn addition(&self, stmt: &'f Stmt, before: &'f [Stmt], place: &'f Place, value: &'f Expr) -> Option<Addition<'f>> {
         let roots = self.values.roots.place(place);
         let location = self.values.location(place)?;
-        if roots.len() != 1 || !roots.contains(&location.root) || !matches!(location.root, Root::Param(_)) {
+        // Two places with a part of which it is not known where it is may be two parts.
+        let is_known = !location.tail.contains(&Step::Somewhere);
+        if roots.len() != 1 || !roots.contains(&location.root) || !matches!(location.root, Root::Param(_)) || !is_known
+        {
             return None;
         }
         let mut rest = location.index.clone();
