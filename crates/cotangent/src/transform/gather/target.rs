@@ -11,7 +11,7 @@ use crate::ir::walk::{self, Node, Part};
 use crate::ir::{Axis, BinaryOp, Block, Builtin, Expr, ExprKind, For, LocalId, Place, Stmt, Type, UnaryOp};
 
 /// What is worth to be computed once more for each addition: operators, loads and, sixteen times, functions.
-const MAX_WORK: usize = 256;
+const MAX_WORK: usize = 96;
 
 /// An array whose elements are gathered.
 pub(super) struct Target<'f> {
@@ -73,7 +73,7 @@ impl<'f> Target<'f> {
         let is_known = digits.all(|digit| range(values, &additions[0], digit).is_some());
         let work: usize =
             slices.iter().map(work).sum::<usize>() + additions.iter().map(|it| work_of(it.value)).sum::<usize>();
-        if !saves || !is_known || keys.is_empty() || work > MAX_WORK {
+        if !saves || !is_known || keys.is_empty() || work > MAX_WORK * additions.len() {
             return None;
         }
         keys.sort_by_key(|key| key.stride.terms().map(|(product, _)| product.len()).max());
