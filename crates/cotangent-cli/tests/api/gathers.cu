@@ -28,6 +28,14 @@ __global__ void stencil(const double* u, double* v, int w, int h) {
   v[i] = u[i] * u[i - 1] + 3.0 * u[i + 1] * u[i] + u[i - w] * u[i + w];
 }
 
+__global__ void filter(const double* x, const double* taps, double* y, int n, int m) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    double sum = 0.0;
+    for (int k = m - 1; k >= 0; --k) sum += x[i + k] * taps[k];
+    y[i] = sum;
+  }
+}
+
 int failures = 0, launches = 0;
 
 struct Array {
@@ -109,6 +117,22 @@ void stencils(int w, int h, dim3 grid, dim3 block) {
   ++launches;
 }
 
+void filters(int n, int m, dim3 grid, dim3 block) {
+  Array x(n + m, 1.0), taps(m, 2.0), y(n, 0.0), d_x(x.size, 0.5), d_taps(m, 0.25), d_y(n, 1.5);
+  std::vector<double> in_x(d_x.data, d_x.data + x.size), in_taps(d_taps.data, d_taps.data + m);
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < m; ++k) {
+      in_x[i + k] += d_y.data[i] * taps.data[k];
+      in_taps[k] += d_y.data[i] * x.data[i + k];
+    }
+  auto gradient = cotangent::gradient(filter, "x, taps, y");
+  gradient.execute_kernel(grid, block, x.data, taps.data, y.data, n, m, d_x.data, d_taps.data, d_y.data);
+  cudaDeviceSynchronize();
+  compare("x of a filter", d_x, in_x, grid, block);
+  compare("taps of a filter", d_taps, in_taps, grid, block);
+  ++launches;
+}
+
 int main() {
   for (dim3 block : {dim3(1), dim3(33), dim3(48), dim3(16, 3), dim3(8, 8), dim3(32, 32)})
     for (dim3 grid : {dim3(1), dim3(2, 3), dim3(3, 2)}) {
@@ -125,6 +149,9 @@ int main() {
       folds(1000, 3, blocks, threads);
       folds(1000, 1, blocks, threads);
       folds(700, 1000, blocks, threads);
+      filters(500, 300, blocks, threads);
+      filters(500, 4, blocks, threads);
+      filters(3, 260, blocks, threads);
     }
   printf("%d launches, %d wrong\n", launches, failures);
   return failures != 0;

@@ -51,7 +51,7 @@ fn the_programs_own_checks_pass() {
 
 #[test]
 fn what_is_gathered_is_right_in_launches_of_any_shape() {
-    assert_eq!(printed(&run(&folder().join("gathers.cu"), &[])), "156 launches, 0 wrong\n");
+    assert_eq!(printed(&run(&folder().join("gathers.cu"), &[])), "192 launches, 0 wrong\n");
 }
 
 #[test]

@@ -7,10 +7,11 @@ use std::ops::ControlFlow;
 use super::digits::{Number, digits};
 use crate::analysis::affine::Values;
 use crate::analysis::location::{Location, Step};
+use crate::analysis::ordering::has_barrier;
 use crate::analysis::polynomial::Polynomial;
 use crate::analysis::root::Root;
 use crate::analysis::threads::Threads;
-use crate::ir::walk::{self, Node};
+use crate::ir::walk::{self, Node, Part};
 use crate::ir::{
     AtomicOp, Block, Expr, ExprKind, For, LocalId, Place, PlaceKind, Scope, Stmt, StmtKind, Storage, Type,
 };
@@ -26,6 +27,16 @@ pub(super) struct Addition<'f> {
     pub(super) rest: Polynomial,
     /// What is around it, the outermost first.
     pub(super) levels: Vec<Level<'f>>,
+}
+
+impl<'f> Addition<'f> {
+    /// The loops around it, the outermost first.
+    pub(super) fn loops(&self) -> impl Iterator<Item = &'f For> {
+        self.levels.iter().filter_map(|level| match level.around {
+            Some(Around::Loop(head)) => Some(head),
+            Some(Around::Branch { .. }) | None => None,
+        })
+    }
 }
 
 /// A block around an addition.
@@ -48,40 +59,90 @@ pub(super) enum Around<'f> {
 
 /// When memory is changed.
 pub(super) struct Changes {
-    /// The first statement that changes it, by its place in the text; atomics change it from the beginning.
-    first: HashMap<Root, usize>,
+    /// By memory, what changes it.
+    all: HashMap<Root, Vec<Change>>,
+    /// Statements by their places in the text.
     numbers: HashMap<*const Stmt, usize>,
+    /// Whether threads meet: then one may change what another has read.
+    has_barrier: bool,
+}
+
+/// A statement that changes memory.
+struct Change {
+    /// Its place in the text; atomics change memory from the beginning.
+    number: usize,
+    location: Option<Location>,
+    /// The counters of the loops around it.
+    loops: Vec<LocalId>,
 }
 
 impl Changes {
     pub(super) fn new(values: &Values<'_>) -> Changes {
-        let mut changes = Changes { first: HashMap::new(), numbers: HashMap::new() };
-        let mut number = 0;
-        walk::each_stmt(&values.function.body, &mut |stmt| {
-            number += 1;
-            changes.numbers.insert(std::ptr::from_ref(stmt), number);
-            let mut roots = values.roots.written_by_call(stmt);
-            walk::written_places(stmt).into_iter().for_each(|place| roots.extend(values.roots.place(place)));
-            let first = if matches!(stmt.kind, StmtKind::Atomic { .. }) { 0 } else { number };
-            for root in roots {
-                let known = changes.first.entry(root).or_insert(first);
-                *known = first.min(*known);
-            }
-        });
+        let body = &values.function.body;
+        let mut changes = Changes { all: HashMap::new(), numbers: HashMap::new(), has_barrier: has_barrier(body) };
+        changes.add(values, body, &mut Vec::new());
         changes
     }
 
-    /// Whether nothing is known to be changed by what is read at a statement before it is read there.
-    fn is_read_first(&self, root: Root, number: usize, is_in_loop: bool) -> bool {
-        let is_open = root.is_open() || self.first.keys().any(Root::is_open);
-        match root {
-            Root::Private(_) => true,
-            Root::Shared(_) | Root::Unknown | Root::Behind(_) => false,
-            Root::Param(_) | Root::Global(_) => {
-                !is_open && self.first.get(&root).is_none_or(|first| !is_in_loop && number < *first)
+    fn add(&mut self, values: &Values<'_>, block: &[Stmt], loops: &mut Vec<LocalId>) {
+        for stmt in block {
+            let number = self.numbers.len() + 1;
+            self.numbers.insert(std::ptr::from_ref(stmt), number);
+            let number = if matches!(stmt.kind, StmtKind::Atomic { .. }) { 0 } else { number };
+            for root in values.roots.written_by_call(stmt) {
+                let change = Change { number, location: None, loops: loops.clone() };
+                self.all.entry(root).or_default().push(change);
             }
+            for place in walk::written_places(stmt) {
+                for root in values.roots.place(place) {
+                    let change = Change { number, location: values.location(place), loops: loops.clone() };
+                    self.all.entry(root).or_default().push(change);
+                }
+            }
+            let counter = if let StmtKind::For(head) = &stmt.kind { Some(head.counter) } else { None };
+            loops.extend(counter);
+            let _ = walk::stmt_parts(stmt, &mut |part| {
+                if let Part::Block(inner) = part {
+                    self.add(values, inner, loops);
+                }
+                ControlFlow::<()>::Continue(())
+            });
+            loops.truncate(loops.len() - usize::from(counter.is_some()));
         }
     }
+
+    /// Whether what a statement reads is there before the launch: nothing changes it, or only statements after it.
+    ///
+    /// In a loop a statement after it comes before it, too, in the next iteration. If both mean one element, and each iteration has
+    /// its own, that is no matter. What other threads do is none either: without barriers it would be a race.
+    fn is_read_first(&self, values: &Values<'_>, place: &Place, number: usize, loops: &[LocalId]) -> bool {
+        let is_after = |change: &Change| {
+            let shared: Vec<LocalId> = loops.iter().copied().filter(|it| change.loops.contains(it)).collect();
+            let is_own = || {
+                let location = values.location(place);
+                location.is_some()
+                    && location == change.location
+                    && !self.has_barrier
+                    && location.is_some_and(|location| tells_iterations(values, &location.index, &shared))
+            };
+            change.number > number && (shared.is_empty() || is_own())
+        };
+        let is_open = self.all.keys().any(Root::is_open);
+        values.roots.place(place).iter().all(|root| match root {
+            Root::Private(_) => true,
+            Root::Shared(_) | Root::Unknown | Root::Behind(_) => false,
+            Root::Param(_) | Root::Global(_) => !is_open && self.all.get(root).into_iter().flatten().all(is_after),
+        })
+    }
+}
+
+/// Whether an index is another one in each iteration of a loop.
+fn tells_iterations(values: &Values<'_>, index: &Polynomial, loops: &[LocalId]) -> bool {
+    let &[counter] = loops else { return false };
+    let ty = values.function.locals[counter].ty.clone();
+    let counter = values.index(&Expr::load(Place::local(counter, ty)));
+    let stride = counter.and_then(|counter| index.divided(&counter)).and_then(|(stride, _)| stride.as_constant());
+    stride.is_some_and(|stride| stride != 0)
 }
 
 /// The arrays that a kernel only adds to, atomically, each with its additions. Arrays of which an addition is not understood are
@@ -239,23 +300,22 @@ pub(super) fn slice(
     instead: Block,
 ) -> Option<Block> {
     let mut needs = Needs { values, changes, locals: HashSet::new() };
-    let loops = addition.levels.iter().filter(|level| matches!(level.around, Some(Around::Loop(_)))).count();
+    let mut loops: Vec<LocalId> = addition.loops().map(|head| head.counter).collect();
     let mut block = instead;
-    let mut inner_loops = loops;
     for level in addition.levels.iter().rev() {
         let number = changes.numbers[&std::ptr::from_ref(level.stmt)];
         match level.around {
-            None => needs.expr(addition.value, number, inner_loops > 0)?,
+            None => needs.expr(addition.value, number, &loops)?,
             Some(Around::Branch { cond, is_then }) => {
-                needs.expr(cond, number, inner_loops > 0)?;
+                needs.expr(cond, number, &loops)?;
                 let (then_block, else_block) = if is_then { (block, Vec::new()) } else { (Vec::new(), block) };
                 block = vec![Stmt::new(StmtKind::If { cond: cond.clone(), then_block, else_block })];
             }
             Some(Around::Loop(head)) => {
-                inner_loops -= 1;
                 for expr in [&head.from, &head.to, &head.by] {
-                    needs.expr(expr, number, true)?;
+                    needs.expr(expr, number, &loops)?;
                 }
+                loops.pop();
                 if !given.contains(&head.counter) {
                     block = vec![Stmt::new(StmtKind::For(Box::new(For { body: block, ..head.clone() })))];
                 }
@@ -265,7 +325,7 @@ pub(super) fn slice(
             if let StmtKind::Declare { local, init: Some(init) } = &stmt.kind
                 && needs.locals.contains(local)
             {
-                needs.expr(init, changes.numbers[&std::ptr::from_ref(stmt)], inner_loops > 0)?;
+                needs.expr(init, changes.numbers[&std::ptr::from_ref(stmt)], &loops)?;
                 block.insert(0, Stmt { note: None, ..stmt.clone() });
             }
         }
@@ -309,7 +369,7 @@ struct Needs<'n, 'f> {
 
 impl Needs<'_, '_> {
     /// Adds those of an expression. None if it may have another value before the kernel runs.
-    fn expr(&mut self, expr: &Expr, number: usize, is_in_loop: bool) -> Option<()> {
+    fn expr(&mut self, expr: &Expr, number: usize, loops: &[LocalId]) -> Option<()> {
         let (values, changes) = (self.values, self.changes);
         let all = walk::visit_expr(expr, &mut |node| {
             let is_fine = match node {
@@ -318,8 +378,7 @@ impl Needs<'_, '_> {
                     values.locals[*local].is_constant() && values.function.locals[*local].storage == Storage::Private
                 }
                 Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => {
-                    let roots = values.roots.place(place);
-                    roots.iter().all(|root| changes.is_read_first(*root, number, is_in_loop))
+                    changes.is_read_first(values, place, number, loops)
                 }
                 Node::Expr(Expr { kind: ExprKind::AddressOf(_), .. }) => false,
                 Node::Expr(_) | Node::Place(_) | Node::Stmt(_) => true,

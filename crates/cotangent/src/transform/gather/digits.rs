@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::analysis::affine::{Atom, INDEX_BITS, Values};
 use crate::analysis::polynomial::Polynomial;
 use crate::ir::walk::{Part, PartMut, expr_parts, expr_parts_mut};
-use crate::ir::{Axis, BinaryOp, Builtin, Expr, ExprKind, LocalId, Place, PlaceKind, Storage, Type};
+use crate::ir::{Axis, BinaryOp, Builtin, Expr, ExprKind, For, LocalId, Place, PlaceKind, Storage, Type};
 use crate::transform::locals::without_spans;
 
 /// One of these numbers.
@@ -195,6 +195,21 @@ pub(super) fn axis(values: &Values<'_>, expr: &Expr) -> Option<Axis> {
         of(wide).as_ref() == Some(&value)
             || [true, false].map(|signed| values.widen(narrow.clone(), signed, INDEX_BITS)).contains(&value)
     })
+}
+
+/// The axis whose threads go through the values of a counter together, one after the other, and where it ends:
+/// `for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)`. It has each value from zero on once.
+pub(super) fn sweep(values: &Values<'_>, head: &For) -> Option<(Axis, Expr)> {
+    let axis = axis(values, &head.from)?;
+    let by = values.value(&head.by)?;
+    let [grid, block] =
+        [Builtin::GridDim(axis), Builtin::BlockDim(axis)].map(|builtin| values.atom(Atom::Builtin(builtin), 32));
+    let narrow = grid.times(&block)?;
+    let [wide_grid, wide_block] = [grid, block].map(|part| values.widen(part, false, INDEX_BITS));
+    let all = [Some(narrow.clone()), wide_grid.times(&wide_block), Some(values.widen(narrow, false, INDEX_BITS))];
+    let is_short = matches!(head.to.ty, Type::Int(kind) if kind.bits() <= 32);
+    let is_it = (head.step, head.test) == (BinaryOp::Add, BinaryOp::Less) && all.contains(&Some(by)) && is_short;
+    is_it.then(|| of_launch(values, &head.to).map(|to| (axis, Expr::cast(to, Type::INT))))?
 }
 
 /// A number that is the same for the whole launch, in terms of the kernel's parameters and the sizes of the launch: the host

@@ -99,8 +99,7 @@ pub(super) fn gather(
 
 /// What must be so for a gather, in terms of the launch: the host can tell.
 fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<Expr>> {
-    let long = |value: i128| Expr::new(ExprKind::Int(value), Type::LONG);
-    let compare = |op, left: Expr, right: i128| Expr::binary(op, left, long(right));
+    let compare = |op, left: Expr, right: i128| Expr::binary(op, left, Expr::new(ExprKind::Int(right), Type::LONG));
     let times = |left: Expr, right: Expr| Expr::binary(BinaryOp::Multiply, left, right);
     let extent = |axis: Axis| {
         let of = |builtin| Expr::cast(Expr::new(ExprKind::Builtin(builtin), Type::UINT), Type::LONG);
@@ -120,18 +119,19 @@ fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<
         match digit {
             Digit::Axis(_) => {}
             Digit::Quotient(_, by) | Digit::Remainder(_, by) => {
-                conditions.push(compare(BinaryOp::Greater, Expr::cast(by.clone(), Type::LONG), 0));
-                conditions.push(compare(BinaryOp::LessEqual, Expr::cast(by.clone(), Type::LONG), MOST));
+                conditions.push(compare(BinaryOp::Greater, long(by), 0));
+                conditions.push(compare(BinaryOp::LessEqual, long(by), MOST));
             }
             Digit::Counter(_) => {
                 let (_, count) = range(values, &target.additions[0], digit)?;
-                conditions.push(compare(BinaryOp::Greater, Expr::cast(count, Type::LONG), 0));
+                conditions.push(compare(BinaryOp::Greater, long(&count), 0));
+                conditions.push(compare(BinaryOp::LessEqual, long(&count), MOST));
             }
         }
     }
     let mut elements: Option<Expr> = None;
     for key in &target.keys {
-        let count = Expr::cast(target.positions(values, key)?.1, Type::LONG);
+        let count = long(&target.positions(values, key)?.1);
         let elements_before = elements.take();
         let product = elements_before.clone().map_or_else(|| count.clone(), |before| times(before, count.clone()));
         // A coordinate has no more values than there are threads, and a few.
@@ -139,18 +139,48 @@ fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<
             range(values, &target.additions[0], &Digit::Counter(*counter))
                 .is_some_and(|(_, count)| known(&count).is_some())
         };
-        let is_of_threads = matches!(key.digit, Digit::Axis(_)) && key.with.iter().all(is_few);
+        // What a counter counts to was compared.
+        let is_plain = matches!(key.digit, Digit::Counter(_)) && key.with.is_empty() && key.spread() == [0, 0];
+        let is_of_threads = is_plain || matches!(key.digit, Digit::Axis(_)) && key.with.iter().all(is_few);
         if elements_before.is_some() || !is_of_threads {
             conditions.push(compare(BinaryOp::LessEqual, product.clone(), MOST));
         }
         elements = Some(product);
     }
-    // Counters are gone through by the kernel as well.
-    let is_longer = target.free.iter().any(|digit| !matches!(digit, Digit::Counter(_)));
+    // Counters are gone through by the kernel as well, unless its threads share that.
+    let is_longer = target.free.iter().any(|digit| match digit {
+        Digit::Axis(_) | Digit::Quotient(..) | Digit::Remainder(..) => true,
+        Digit::Counter(counter) => target.sweeps.iter().any(|(sweep, _)| sweep == counter),
+    });
     if is_longer && !trust.gathers_few {
         conditions.push(compare(BinaryOp::GreaterEqual, elements?, FEWEST));
     }
     open_conditions(conditions)
+}
+
+/// A number computed so that it fits: what is too large for an `int` must be seen.
+fn long(expr: &Expr) -> Expr {
+    match &expr.kind {
+        ExprKind::Int(value) => Expr::new(ExprKind::Int(*value), Type::LONG),
+        ExprKind::Binary(
+            op @ (BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide),
+            left,
+            right,
+        ) if expr.ty == Type::INT => Expr::binary(*op, long(left), long(right)),
+        ExprKind::Bool(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::Load(_)
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::SizeOf(_)
+        | ExprKind::Construct(_) => Expr::cast(expr.clone(), Type::LONG),
+    }
 }
 
 /// The conditions that are not known to hold. None if one is known not to.

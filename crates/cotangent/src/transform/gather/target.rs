@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::additions::{Addition, Around, Changes, slice};
-use super::digits::{Digit, Number, axis, of_launch, threads};
+use super::digits::{Digit, Number, axis, of_launch, sweep, threads};
 use crate::analysis::affine::{INDEX_BITS, Values};
 use crate::analysis::polynomial::Polynomial;
 use crate::ir::walk::{self, Node, Part};
@@ -24,6 +24,8 @@ pub(super) struct Target<'f> {
     pub(super) axes: Vec<Axis>,
     /// Whether no two choices mean one element.
     pub(super) is_alone: bool,
+    /// Counters that the threads of an axis go through together.
+    pub(super) sweeps: Vec<(LocalId, Axis)>,
 }
 
 /// A digit that chooses.
@@ -53,21 +55,35 @@ impl<'f> Target<'f> {
             addition.rest.terms().map(|(product, factor)| (product.len(), factor.abs())).max().unwrap_or((0, 0))
         });
         let mut keys = keys(&additions)?;
+        let sweeps = sweeps(values, additions.first()?);
+        if additions.iter().any(|addition| self::sweeps(values, addition) != sweeps) {
+            return None;
+        }
+        let given = sweeps.iter().map(|(counter, _)| *counter).collect();
         let slices: Vec<Block> = additions
             .iter()
-            .map(|addition| slice(values, changes, addition, &HashSet::new(), Vec::new()))
+            .map(|addition| slice(values, changes, addition, &given, Vec::new()))
             .collect::<Option<_>>()?;
         let mut mentioned = Vec::new();
         for (block, addition) in slices.iter().zip(&additions) {
             add_axes_of_block(values, block, &mut mentioned)?;
             add_axes(values, addition.value, &mut mentioned)?;
         }
-        let mut free = join_counters(&mut keys)?;
+        let mut free = join_counters(&mut keys, &given)?;
         mentioned.extend(keys.iter().filter_map(|key| key.digit.axis()));
-        let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| mentioned.contains(axis)).collect();
-        for &axis in &axes {
+        if sweeps.iter().any(|(_, axis)| mentioned.contains(axis)) {
+            return None;
+        }
+        for axis in Axis::ALL.into_iter().filter(|axis| mentioned.contains(axis)) {
             free.extend(missing(axis, &keys)?);
         }
+        for (counter, axis) in &sweeps {
+            mentioned.push(*axis);
+            if !keys.iter().any(|key| key.digit == Digit::Counter(*counter)) {
+                free.push(Digit::Counter(*counter));
+            }
+        }
+        let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| mentioned.contains(axis)).collect();
         let saves = !free.is_empty() || additions.len() > 1;
         let mut digits = keys.iter().map(|key| &key.digit).chain(&free);
         let is_known = digits.all(|digit| range(values, &additions[0], digit).is_some());
@@ -78,7 +94,7 @@ impl<'f> Target<'f> {
         }
         keys.sort_by_key(|key| key.stride.terms().map(|(product, _)| product.len()).max());
         let is_alone = is_alone(values, &additions, &keys);
-        Some(Target { additions, keys, free, axes, is_alone })
+        Some(Target { additions, keys, free, axes, is_alone, sweeps })
     }
 
     /// Whether the branches around an addition see to it that a coordinate is not negative.
@@ -110,6 +126,12 @@ impl<'f> Target<'f> {
         }
         Some((from, count))
     }
+}
+
+/// The counters around an addition that threads go through together.
+fn sweeps(values: &Values<'_>, addition: &Addition<'_>) -> Vec<(LocalId, Axis)> {
+    let axis = |head: &For| sweep(values, head).map(|(axis, _)| (head.counter, axis));
+    addition.loops().filter_map(axis).collect()
 }
 
 /// The keys of some additions: all have the same digits, times the same, and the rest is a shift.
@@ -153,15 +175,23 @@ fn keys(additions: &[Addition<'_>]) -> Option<Vec<Key>> {
 }
 
 /// Makes of a coordinate and counters that are added to it one key, and gives the counters, which are free then.
-fn join_counters(keys: &mut Vec<Key>) -> Option<Vec<Digit>> {
+fn join_counters(keys: &mut Vec<Key>, sweeps: &HashSet<LocalId>) -> Option<Vec<Digit>> {
     let mut free = Vec::new();
     for position in (0..keys.len()).rev() {
         let Digit::Counter(counter) = keys[position].digit else { continue };
+        if sweeps.contains(&counter) {
+            continue;
+        }
         let (stride, value) = (keys[position].stride.clone(), keys[position].value.clone());
         let turned = Polynomial::constant(0, INDEX_BITS).plus(-1, &stride)?;
         let is_moved = keys[position].shifts.iter().any(|shift| *shift != 0);
         let other = keys.iter_mut().find(|key| {
-            matches!(key.digit, Digit::Axis(_)) && !is_moved && (key.stride == stride || key.stride == turned)
+            let is_coordinate = match &key.digit {
+                Digit::Axis(_) => true,
+                Digit::Counter(counter) => sweeps.contains(counter),
+                Digit::Quotient(..) | Digit::Remainder(..) => false,
+            };
+            is_coordinate && !is_moved && (key.stride == stride || key.stride == turned)
         });
         if let Some(other) = other {
             let factor = if other.stride == stride { 1 } else { -1 };
@@ -202,11 +232,8 @@ pub(super) fn range(values: &Values<'_>, addition: &Addition<'_>, digit: &Digit)
             (zero(), Expr::binary(BinaryOp::Add, last, Expr::int(1)))
         }
         Digit::Counter(counter) => {
-            let head = addition.levels.iter().find_map(|level| match level.around {
-                Some(Around::Loop(head)) if head.counter == *counter => Some(head),
-                Some(_) | None => None,
-            })?;
-            counted(values, head)?
+            let head = addition.loops().find(|head| head.counter == *counter)?;
+            counted(values, head).or_else(|| sweep(values, head).map(|(_, to)| (zero(), to)))?
         }
     })
 }
@@ -216,7 +243,8 @@ fn counted(values: &Values<'_>, head: &For) -> Option<(Expr, Expr)> {
     let Type::Int(kind) = head.from.ty else { return None };
     let of = |expr| of_launch(values, expr).map(|expr| Expr::cast(expr, Type::INT));
     let (from, to) = (of(&head.from)?, of(&head.to)?);
-    if head.to.ty != head.from.ty || head.by.as_int() != Some(1) || !kind.is_signed() {
+    // A longer number may be another one as an `int`.
+    if head.to.ty != head.from.ty || head.by.as_int() != Some(1) || !kind.is_signed() || kind.bits() > 32 {
         return None;
     }
     let one_more = |expr| Expr::binary(BinaryOp::Add, expr, Expr::int(1));
@@ -300,6 +328,9 @@ fn add_facts_around(values: &Values<'_>, addition: &Addition<'_>, facts: &mut Ve
                 let counter = Expr::load(Place::local(head.counter, head.from.ty.clone()));
                 let [low, high] =
                     if head.step == BinaryOp::Add { [&head.from, &counter] } else { [&counter, &head.from] };
+                if sweep(values, head).is_some() {
+                    facts.extend(values.index(&counter));
+                }
                 let order = Expr::binary(BinaryOp::LessEqual, low.clone(), high.clone());
                 add_facts(values, &order, true, facts);
                 add_facts(values, &Expr::binary(head.test, counter.clone(), head.to.clone()), true, facts);
