@@ -451,7 +451,7 @@ pub(super) fn is_always_defined(expr: &Expr) -> bool {
 }
 
 /// Drops declarations of variables that the block does not mention any more.
-fn drop_unused(block: &mut Block) {
+pub(super) fn drop_unused(block: &mut Block) {
     for position in (0..block.len()).rev() {
         if let StmtKind::Declare { local, .. } = block[position].kind
             && !walk::mentions(&block[position + 1..], local)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use super::additions::{Addition, Var, is_always_defined};
+use super::additions::{Addition, Var, drop_unused, is_always_defined};
 use super::solution::{Solution, When, solution};
 use crate::ir::walk::{self, NodeMut};
 use crate::ir::{
@@ -50,6 +50,8 @@ impl Around {
             Some(cond) => out.extend(when(cond, block, Block::new())),
             None => out.extend(block),
         }
+        // A counter may be told by the element, and not asked for.
+        drop_unused(&mut out);
         out
     }
 }
