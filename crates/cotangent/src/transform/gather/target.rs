@@ -71,7 +71,9 @@ impl<'f> Target<'f> {
         }
         let mut free = join_counters(&mut keys, &given)?;
         mentioned.extend(keys.iter().filter_map(|key| key.digit.axis()));
-        if sweeps.iter().any(|(_, axis)| mentioned.contains(axis)) {
+        // What an axis tells beside a counter that its threads go through, or two such counters, belongs to one thread.
+        let is_shared = |axis: Axis| sweeps.iter().filter(|(_, other)| *other == axis).count() > 1;
+        if sweeps.iter().any(|(_, axis)| mentioned.contains(axis) || is_shared(*axis)) {
             return None;
         }
         for axis in Axis::ALL.into_iter().filter(|axis| mentioned.contains(axis)) {
