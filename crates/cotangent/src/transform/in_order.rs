@@ -251,7 +251,7 @@ impl Giving<'_> {
             let places = self.parameter(&format!("{name}_places"), &Type::LONG, &cell);
             let told = assign(places, Expr::cast((*index).clone(), Type::LONG));
             if is_of_block {
-                let first = [Axis::X, Axis::Y, Axis::Z]
+                let first = Axis::ALL
                     .map(|axis| Expr::new(ExprKind::Builtin(Builtin::ThreadIdx(axis)), Type::UINT))
                     .into_iter()
                     .reduce(|left, right| Expr::binary(BinaryOp::BitOr, left, right))

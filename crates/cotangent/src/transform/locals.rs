@@ -75,6 +75,17 @@ pub(super) fn copy_block(
     (copy, map)
 }
 
+/// Drops declarations of variables that the block does not mention any more.
+pub(super) fn drop_unused(block: &mut Block) {
+    for position in (0..block.len()).rev() {
+        if let StmtKind::Declare { local, .. } = block[position].kind
+            && !walk::mentions(&block[position + 1..], local)
+        {
+            block.remove(position);
+        }
+    }
+}
+
 /// Replaces variables by others.
 pub(super) fn rename(block: &mut [Stmt], map: &HashMap<LocalId, LocalId>) {
     walk::each_local_mut(block, &mut |local| {

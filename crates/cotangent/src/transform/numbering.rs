@@ -1,18 +1,19 @@
 //! The numbers of blocks and threads in the whole grid, as expressions of a kernel.
 
-use crate::ir::{Axis, BinaryOp, Builtin, Expr, ExprKind, Type};
+use super::elements::builtin;
+use crate::ir::{Axis, BinaryOp, Builtin, Expr, Type};
 
 /// The number of this thread in the whole grid.
 pub(super) fn grid_thread() -> Expr {
-    let size = product(Axis::ALL.map(|axis| builtin(Builtin::BlockDim(axis))));
+    let size = product(Axis::ALL.map(|axis| wide_builtin(Builtin::BlockDim(axis))));
     let first = Expr::binary(BinaryOp::Multiply, grid_block(), size);
     Expr::binary(BinaryOp::Add, first, flat(Builtin::ThreadIdx, Builtin::BlockDim))
 }
 
 /// The threads of the whole grid.
 pub(super) fn grid_threads() -> Expr {
-    let blocks = Axis::ALL.iter().map(|axis| builtin(Builtin::GridDim(*axis)));
-    product(blocks.chain(Axis::ALL.iter().map(|axis| builtin(Builtin::BlockDim(*axis)))))
+    let blocks = Axis::ALL.iter().map(|axis| wide_builtin(Builtin::GridDim(*axis)));
+    product(blocks.chain(Axis::ALL.iter().map(|axis| wide_builtin(Builtin::BlockDim(*axis)))))
 }
 
 /// The number of this block.
@@ -22,7 +23,7 @@ pub(super) fn grid_block() -> Expr {
 
 /// The blocks of the whole grid.
 pub(super) fn grid_blocks() -> Expr {
-    product(Axis::ALL.map(|axis| builtin(Builtin::GridDim(axis))))
+    product(Axis::ALL.map(|axis| wide_builtin(Builtin::GridDim(axis))))
 }
 
 /// The product of some numbers; of none, one.
@@ -32,12 +33,13 @@ pub(super) fn product(factors: impl IntoIterator<Item = Expr>) -> Expr {
 }
 
 fn flat(index: fn(Axis) -> Builtin, extent: fn(Axis) -> Builtin) -> Expr {
-    let plane = Expr::binary(BinaryOp::Multiply, builtin(index(Axis::Z)), builtin(extent(Axis::Y)));
-    let row = Expr::binary(BinaryOp::Add, plane, builtin(index(Axis::Y)));
-    let line = Expr::binary(BinaryOp::Multiply, row, builtin(extent(Axis::X)));
-    Expr::binary(BinaryOp::Add, line, builtin(index(Axis::X)))
+    let plane = Expr::binary(BinaryOp::Multiply, wide_builtin(index(Axis::Z)), wide_builtin(extent(Axis::Y)));
+    let row = Expr::binary(BinaryOp::Add, plane, wide_builtin(index(Axis::Y)));
+    let line = Expr::binary(BinaryOp::Multiply, row, wide_builtin(extent(Axis::X)));
+    Expr::binary(BinaryOp::Add, line, wide_builtin(index(Axis::X)))
 }
 
-fn builtin(builtin: Builtin) -> Expr {
-    Expr::cast(Expr::new(ExprKind::Builtin(builtin), Type::UINT), Type::LONG)
+/// A coordinate or an extent, as a long number.
+pub(super) fn wide_builtin(of: Builtin) -> Expr {
+    Expr::cast(builtin(of), Type::LONG)
 }

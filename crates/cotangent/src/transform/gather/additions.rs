@@ -147,8 +147,12 @@ fn tells_iterations(values: &Values<'_>, index: &Polynomial, loops: &[LocalId]) 
 
 /// The arrays that a kernel only adds to, atomically, each with its additions. Arrays of which an addition is not understood are
 /// left out.
-pub(super) fn additions<'f>(values: &Values<'f>, meant: &BTreeSet<Root>) -> Vec<(Root, Vec<Addition<'f>>)> {
-    let mut finder = Finder { values, changes: Changes::new(values), levels: Vec::new(), found: Vec::new() };
+pub(super) fn additions<'f>(
+    values: &Values<'f>,
+    changes: &Changes,
+    meant: &BTreeSet<Root>,
+) -> Vec<(Root, Vec<Addition<'f>>)> {
+    let mut finder = Finder { values, changes, levels: Vec::new(), found: Vec::new() };
     finder.block(&values.function.body);
     let Finder { found, .. } = finder;
     let is_whole = |root: &Root| !found.iter().any(|(other, addition)| other == root && addition.is_none());
@@ -198,7 +202,7 @@ pub(super) fn is_addition(stmt: &Stmt) -> bool {
 
 struct Finder<'f, 'v> {
     values: &'v Values<'f>,
-    changes: Changes,
+    changes: &'v Changes,
     levels: Vec<Level<'f>>,
     /// By memory; none is one that is not understood.
     found: Vec<(Root, Option<Addition<'f>>)>,
@@ -285,7 +289,7 @@ impl<'f> Finder<'f, '_> {
         levels.push(Level { before, stmt, around: None });
         let addition = Addition { place, value, location, digits: digits_found, rest, levels };
         // Whatever the counters are, the same is read.
-        slice(self.values, &self.changes, &addition, &HashSet::new(), Vec::new())?;
+        slice(self.values, self.changes, &addition, &HashSet::new(), Vec::new())?;
         Some(addition)
     }
 }

@@ -6,6 +6,7 @@ use crate::analysis::affine::{Atom, INDEX_BITS, Values};
 use crate::analysis::polynomial::Polynomial;
 use crate::ir::walk::{Part, PartMut, expr_parts, expr_parts_mut};
 use crate::ir::{Axis, BinaryOp, Builtin, Expr, ExprKind, For, LocalId, Place, PlaceKind, Storage, Type};
+use crate::transform::elements::builtin;
 use crate::transform::locals::without_spans;
 
 /// One of these numbers.
@@ -41,16 +42,14 @@ pub(super) struct Number {
 
 /// How many threads a launch has along an axis, as an `int`.
 pub(super) fn threads(axis: Axis) -> Expr {
-    let of = |builtin| Expr::new(ExprKind::Builtin(builtin), Type::UINT);
-    let product = Expr::binary(BinaryOp::Multiply, of(Builtin::GridDim(axis)), of(Builtin::BlockDim(axis)));
+    let product = Expr::binary(BinaryOp::Multiply, builtin(Builtin::GridDim(axis)), builtin(Builtin::BlockDim(axis)));
     Expr::cast(product, Type::INT)
 }
 
 /// Which of them a thread is, as an `int`.
 pub(super) fn thread(axis: Axis) -> Expr {
-    let of = |builtin| Expr::new(ExprKind::Builtin(builtin), Type::UINT);
-    let before = Expr::binary(BinaryOp::Multiply, of(Builtin::BlockIdx(axis)), of(Builtin::BlockDim(axis)));
-    Expr::cast(Expr::binary(BinaryOp::Add, before, of(Builtin::ThreadIdx(axis))), Type::INT)
+    let before = Expr::binary(BinaryOp::Multiply, builtin(Builtin::BlockIdx(axis)), builtin(Builtin::BlockDim(axis)));
+    Expr::cast(Expr::binary(BinaryOp::Add, before, builtin(Builtin::ThreadIdx(axis))), Type::INT)
 }
 
 /// The digits of a place: those that its indices are made of. None if they are made of anything else that differs.

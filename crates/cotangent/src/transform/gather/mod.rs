@@ -16,6 +16,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
 use super::names::names_in_order;
+use super::numbering::{product, wide_builtin};
 use super::simplify::simplify;
 use super::taken_name::free_name;
 use super::{AdjointParam, Fact, Trust, launch};
@@ -68,7 +69,7 @@ pub(super) fn gather(
     let changes = Changes::new(&values);
     let mut gathered = BTreeSet::new();
     let (mut kernels, mut conditions) = (Vec::new(), Vec::new());
-    for (root, found) in additions(&values, &meant) {
+    for (root, found) in additions(&values, &changes, &meant) {
         let Root::Param(param) = root else { continue };
         let Some(mut target) = Target::new(&values, &changes, found) else { continue };
         target.is_alone = trust.answer(Fact::Alone, false, target.is_alone);
@@ -100,18 +101,14 @@ pub(super) fn gather(
 /// What must be so for a gather, in terms of the launch: the host can tell.
 fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<Expr>> {
     let compare = |op, left: Expr, right: i128| Expr::binary(op, left, Expr::new(ExprKind::Int(right), Type::LONG));
-    let times = |left: Expr, right: Expr| Expr::binary(BinaryOp::Multiply, left, right);
-    let extent = |axis: Axis| {
-        let of = |builtin| Expr::cast(Expr::new(ExprKind::Builtin(builtin), Type::UINT), Type::LONG);
-        times(of(Builtin::GridDim(axis)), of(Builtin::BlockDim(axis)))
-    };
+    let extent = |axis: Axis| product([Builtin::GridDim(axis), Builtin::BlockDim(axis)].map(wide_builtin));
     let mut conditions = Vec::new();
     for axis in Axis::ALL.into_iter().filter(|axis| !target.axes.contains(axis)) {
         conditions.push(compare(BinaryOp::Equal, extent(axis), 1));
     }
     let mut all: Option<Expr> = None;
     for &axis in &target.axes {
-        let threads = all.take().map_or_else(|| extent(axis), |all| times(all, extent(axis)));
+        let threads = product(all.take().into_iter().chain([extent(axis)]));
         conditions.push(compare(BinaryOp::LessEqual, threads.clone(), MOST));
         all = Some(threads);
     }
@@ -133,7 +130,7 @@ fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<
     for key in &target.keys {
         let count = long(&target.positions(values, key)?.1);
         let elements_before = elements.take();
-        let product = elements_before.clone().map_or_else(|| count.clone(), |before| times(before, count.clone()));
+        let all_elements = product(elements_before.clone().into_iter().chain([count]));
         // A coordinate has no more values than there are threads, and a few.
         let is_few = |(counter, _): &(LocalId, i64)| {
             range(values, &target.additions[0], &Digit::Counter(*counter))
@@ -143,9 +140,9 @@ fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<
         let is_plain = matches!(key.digit, Digit::Counter(_)) && key.with.is_empty() && key.spread() == [0, 0];
         let is_of_threads = is_plain || matches!(key.digit, Digit::Axis(_)) && key.with.iter().all(is_few);
         if elements_before.is_some() || !is_of_threads {
-            conditions.push(compare(BinaryOp::LessEqual, product.clone(), MOST));
+            conditions.push(compare(BinaryOp::LessEqual, all_elements.clone(), MOST));
         }
-        elements = Some(product);
+        elements = Some(all_elements);
     }
     // Counters are gone through by the kernel as well, unless its threads share that.
     let is_longer = target.free.iter().any(|digit| match digit {

@@ -249,26 +249,11 @@ fn counted(values: &Values<'_>, head: &For) -> Option<(Expr, Expr)> {
     if head.to.ty != head.from.ty || head.by.as_int() != Some(1) || !kind.is_signed() || kind.bits() > 32 {
         return None;
     }
-    let one_more = |expr| Expr::binary(BinaryOp::Add, expr, Expr::int(1));
-    let between = |high: Expr, low: &Expr| match low.as_int() {
-        Some(0) => high,
-        Some(_) | None => Expr::binary(BinaryOp::Subtract, high, low.clone()),
-    };
-    if let (Some(from), Some(to)) = (from.as_int(), to.as_int()) {
-        let (low, count) = match (head.step, head.test) {
-            (BinaryOp::Add, BinaryOp::Less) => (from, to - from),
-            (BinaryOp::Add, BinaryOp::LessEqual) => (from, to - from + 1),
-            (BinaryOp::Subtract, BinaryOp::GreaterEqual) => (to, from - to + 1),
-            (BinaryOp::Subtract, BinaryOp::Greater) => (to + 1, from - to),
-            (_, _) => return None,
-        };
-        return Some((Expr::int(i64::try_from(low).ok()?), Expr::int(i64::try_from(count).ok()?)));
-    }
     match (head.step, head.test) {
-        (BinaryOp::Add, BinaryOp::Less) => Some((from.clone(), between(to, &from))),
-        (BinaryOp::Add, BinaryOp::LessEqual) => Some((from.clone(), one_more(between(to, &from)))),
-        (BinaryOp::Subtract, BinaryOp::GreaterEqual) => Some((to.clone(), one_more(between(from, &to)))),
-        (BinaryOp::Subtract, BinaryOp::Greater) => Some((one_more(to.clone()), between(from, &to))),
+        (BinaryOp::Add, BinaryOp::Less) => Some((from.clone(), minus(to, from))),
+        (BinaryOp::Add, BinaryOp::LessEqual) => Some((from.clone(), shifted(minus(to, from), 1))),
+        (BinaryOp::Subtract, BinaryOp::GreaterEqual) => Some((to.clone(), shifted(minus(from, to), 1))),
+        (BinaryOp::Subtract, BinaryOp::Greater) => Some((shifted(to.clone(), 1), minus(from, to))),
         (_, _) => None,
     }
 }

@@ -14,7 +14,7 @@ use crate::ir::{
     Scope, Stmt, StmtKind, Storage, Type,
 };
 use crate::source::Span;
-use crate::transform::locals::{NewLocals, assign, constant, declare, in_type, rename, tell_apart};
+use crate::transform::locals::{NewLocals, assign, constant, declare, drop_unused, in_type, rename, tell_apart};
 use crate::transform::taken_name::free_name;
 
 /// What is known of a digit: its value.
@@ -283,13 +283,7 @@ impl Writer<'_, '_> {
     /// A block of the kernel with digits that are given and variables of its own.
     fn own(&mut self, mut block: Block, known: &Known) -> Option<Block> {
         self.replace_block(&mut block, known);
-        for position in (0..block.len()).rev() {
-            if let StmtKind::Declare { local, .. } = block[position].kind
-                && !walk::mentions(&block[position + 1..], local)
-            {
-                block.remove(position);
-            }
-        }
+        drop_unused(&mut block);
         if asks_for_thread(&block) {
             return None;
         }

@@ -14,7 +14,7 @@ use crate::ir::{
     AtomicOp, Axis, BinaryOp, Block, Builtin, Expr, ExprKind, FloatKind, For, Function, LocalId, Place, PlaceKind,
     Scope, Stmt, StmtKind, Storage, Type, UnaryOp,
 };
-use crate::transform::locals::without_spans;
+use crate::transform::locals::{drop_unused, without_spans};
 
 /// What an element depends on: which thread adds, and in which iteration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -448,15 +448,4 @@ pub(super) fn is_always_defined(expr: &Expr) -> bool {
         Node::Expr(_) | Node::Place(_) | Node::Stmt(_) => ControlFlow::Continue(()),
     })
     .is_continue()
-}
-
-/// Drops declarations of variables that the block does not mention any more.
-pub(super) fn drop_unused(block: &mut Block) {
-    for position in (0..block.len()).rev() {
-        if let StmtKind::Declare { local, .. } = block[position].kind
-            && !walk::mentions(&block[position + 1..], local)
-        {
-            block.remove(position);
-        }
-    }
 }

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use super::additions::{Addition, Var, drop_unused, is_always_defined};
+use super::additions::{Addition, Var, is_always_defined};
 use super::solution::{Solution, When, solution};
 use crate::ir::walk::{self, NodeMut};
 use crate::ir::{
     Axis, BinaryOp, Block, Builtin, Expr, ExprKind, For, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
 };
 use crate::transform::elements::{builtin, quotient_and_rest, uint};
-use crate::transform::locals::{NewLocals, assign, declare, when};
+use crate::transform::locals::{NewLocals, assign, declare, drop_unused, when};
 
 /// Where new variables come from.
 pub(super) struct Vars<'a> {
