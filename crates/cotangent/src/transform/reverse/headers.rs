@@ -136,9 +136,13 @@ pub(super) fn trips(head: &For) -> Expr {
     let (low, high) = if head.step == BinaryOp::Add { (&head.from, &head.to) } else { (&head.to, &head.from) };
     let distance = Expr::binary(BinaryOp::Subtract, high.clone(), low.clone());
     let is_strict = matches!(head.test, BinaryOp::Less | BinaryOp::Greater);
-    let distance = if is_strict { Expr::binary(BinaryOp::Subtract, distance, int(1)) } else { distance };
-    let rounds = Expr::binary(BinaryOp::Divide, distance, head.by.clone());
-    let rounds = Expr::binary(BinaryOp::Add, rounds, int(1));
+    let rounds = if head.by.as_int() == Some(1) {
+        if is_strict { distance } else { Expr::binary(BinaryOp::Add, distance, int(1)) }
+    } else {
+        let distance = if is_strict { Expr::binary(BinaryOp::Subtract, distance, int(1)) } else { distance };
+        let rounds = Expr::binary(BinaryOp::Divide, distance, head.by.clone());
+        Expr::binary(BinaryOp::Add, rounds, int(1))
+    };
     let runs = Expr::binary(head.test, head.from.clone(), head.to.clone());
     Expr::new(ExprKind::Select(Box::new(runs), Box::new(rounds), Box::new(int(0))), ty)
 }
