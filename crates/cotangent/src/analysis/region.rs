@@ -2,6 +2,7 @@
 
 use super::affine::{Atom, Counterpart, INDEX_BITS, Operation, Values};
 use super::polynomial::{AtomId, Polynomial};
+use super::threads::Threads;
 use crate::ir::{BinaryOp, Expr, ExprKind, For, IntKind, LocalId, Place, PlaceKind, Type, UnaryOp};
 
 /// What stands around a statement.
@@ -22,7 +23,8 @@ pub enum Frame {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Condition {
     /// A comparison of integers of one type, `left < right` and so on; greater-than is turned around.
-    Compare { op: Comparison, is_signed: bool, left: Polynomial, right: Polynomial },
+    /// `wide` are its sides as indices.
+    Compare { op: Comparison, is_signed: bool, left: Polynomial, right: Polynomial, wide: Option<[Polynomial; 2]> },
     /// A truth value.
     Truth { value: Polynomial, is_true: bool },
 }
@@ -160,6 +162,7 @@ impl Values<'_> {
 
     fn comparison(&self, op: BinaryOp, left: &Expr, right: &Expr, is_true: bool) -> Option<Condition> {
         let Type::Int(kind) = left.ty else { return None };
+        let wide = [self.index(left), self.index(right)];
         let (left, right) = (self.value(left)?, self.value(right)?);
         // The comparison, whether its sides are exchanged, and the same of its negation.
         let [positive, negative] = match op {
@@ -186,18 +189,33 @@ impl Values<'_> {
         };
         let (op, is_exchanged) = if is_true { positive } else { negative };
         let (left, right) = if is_exchanged { (right, left) } else { (left, right) };
-        Some(Condition::Compare { op, is_signed: kind.is_signed(), left, right })
+        let wide = if let [Some(first), Some(second)] = wide { Some([first, second]) } else { None };
+        let wide = wide.map(|[first, second]| if is_exchanged { [second, first] } else { [first, second] });
+        Some(Condition::Compare { op, is_signed: kind.is_signed(), left, right, wide })
     }
 
     /// What an index is less than, by the branches around it.
     pub(super) fn upper_bounds(&self, index: &Polynomial, frames: &[Frame]) -> Vec<Polynomial> {
         let bound = |condition: &Condition| match condition {
-            Condition::Compare { op: Comparison::Less, is_signed, left, right } => {
+            Condition::Compare { op: Comparison::Less, is_signed, left, right, .. } => {
                 (self.as_index(left, *is_signed) == *index).then(|| self.as_index(right, *is_signed))
             }
             Condition::Compare { .. } | Condition::Truth { .. } => None,
         };
         known_conditions(frames).filter_map(bound).collect()
+    }
+
+    /// The greatest value of a sum by the branches around it: where `l < r` holds and the sum is `l - r + b`, that is `b - 1`,
+    /// of a `b` that does not vary.
+    pub(super) fn guarded_greatest(&self, sum: &Polynomial, frames: &[Frame], threads: Threads) -> Option<Polynomial> {
+        let one = Polynomial::constant(1, INDEX_BITS);
+        known_conditions(frames).find_map(|condition| match condition {
+            Condition::Compare { op: Comparison::Less, wide: Some([left, right]), .. } => {
+                let bound = sum.plus(-1, left)?.plus(1, right)?;
+                if self.varies(&bound, threads) { None } else { bound.plus(-1, &one) }
+            }
+            Condition::Compare { .. } | Condition::Truth { .. } => None,
+        })
     }
 
     /// Whether an index is not negative: it was unsigned, or counts the threads of a launch, or a branch around it says
@@ -215,7 +233,7 @@ impl Values<'_> {
             (_, _) => false,
         };
         let says = |condition: &Condition| match condition {
-            Condition::Compare { op: Comparison::LessEqual, is_signed: true, left, right } => {
+            Condition::Compare { op: Comparison::LessEqual, is_signed: true, left, right, .. } => {
                 left.as_constant() == Some(0) && self.as_index(right, true) == *index
             }
             Condition::Compare { .. } | Condition::Truth { .. } => false,
@@ -315,12 +333,12 @@ impl Values<'_> {
 
     fn renamed_condition(&self, condition: &Condition, counters: &[Counterpart]) -> Option<Condition> {
         Some(match condition {
-            Condition::Compare { op, is_signed, left, right } => Condition::Compare {
-                op: *op,
-                is_signed: *is_signed,
-                left: self.renamed(left, counters)?,
-                right: self.renamed(right, counters)?,
-            },
+            Condition::Compare { op, is_signed, left, right, wide } => {
+                let renamed = |value: &Polynomial| self.renamed(value, counters);
+                let wide = wide.as_ref().and_then(|[left, right]| Some([renamed(left)?, renamed(right)?]));
+                let (left, right) = (renamed(left)?, renamed(right)?);
+                Condition::Compare { op: *op, is_signed: *is_signed, left, right, wide }
+            }
             Condition::Truth { value, is_true } => {
                 Condition::Truth { value: self.renamed(value, counters)?, is_true: *is_true }
             }

@@ -145,6 +145,7 @@ impl Values<'_> {
     pub fn offset_bounds(&self, offset: &Polynomial, frames: &[Frame], threads: Threads) -> Option<[Polynomial; 2]> {
         let zero = Polynomial::constant(0, INDEX_BITS);
         let mut bounds = [zero.clone(), zero.clone()];
+        let guarded = self.guarded_greatest_of_several(offset, frames, threads);
         for (product, factor) in offset.terms() {
             let term = product.iter().try_fold(Polynomial::constant(factor, INDEX_BITS), |all, &atom| {
                 all.times(&Polynomial::atom(atom, INDEX_BITS))
@@ -154,6 +155,7 @@ impl Values<'_> {
             } else if let &[atom] = product {
                 let [least, greatest] = self.counter_bounds(atom, frames)?;
                 let (least, greatest) = if factor > 0 { (least, greatest) } else { (greatest, least) };
+                let greatest = if guarded.is_some() { zero.clone() } else { greatest };
                 if self.varies(&least, threads) || self.varies(&greatest, threads) {
                     return None;
                 }
@@ -163,7 +165,22 @@ impl Values<'_> {
             };
             bounds = [bounds[0].plus(1, &least)?, bounds[1].plus(1, &greatest)?];
         }
+        if let Some(guarded) = guarded {
+            bounds[1] = guarded;
+        }
         Some(bounds)
+    }
+
+    /// The greatest value of an offset in which several counters are added, by the branches around it: `j < n - i * 16` says
+    /// that `i * 16 + j` is below `n`.
+    fn guarded_greatest_of_several(
+        &self,
+        offset: &Polynomial,
+        frames: &[Frame],
+        threads: Threads,
+    ) -> Option<Polynomial> {
+        let varying = offset.atoms().filter(|atom| self.varies(&Polynomial::atom(*atom, INDEX_BITS), threads)).count();
+        if varying < 2 { None } else { self.guarded_greatest(offset, frames, threads) }
     }
 
     /// The bounds of an atom that is a loop's counter, or has one of its values, as an index.
