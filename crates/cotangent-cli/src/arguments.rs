@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cotangent::transform::{FACTS, Trust, passes};
+use cotangent::transform::{FACTS, RecordBudget, Trust, passes};
 
 /// CUDA C++ in, CUDA C++ out, and it runs on a CPU.
 ///
@@ -204,6 +204,11 @@ pub(crate) struct Differentiated {
     /// Slots of the record for each thread, for kernels whose need cannot be counted before the launch
     #[arg(long, value_name = "N")]
     pub(crate) record_slots: Option<u32>,
+
+    /// Bytes that a thread of a kernel may record for each iteration of a loop, such as 0.25: iterations that need more are
+    /// computed again, in stretches of at most 64 and stretches of those, and the derivative runs the loop once or twice more
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) record_budget: Option<RecordBudget>,
 
     /// Adjoints of `__half` and `__nv_bfloat16` arrays as `float`, in reverse mode, instead of in the arrays' own type
     #[arg(long)]

@@ -43,6 +43,7 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         split: saved.as_deref(),
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
+        record_budget: options.what.record_budget,
         wide_adjoints: options.what.wide_adjoints,
         is_deterministic: options.what.deterministic,
     };

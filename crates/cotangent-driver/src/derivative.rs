@@ -8,7 +8,7 @@ use cotangent::exposed::{Variables, expose};
 use cotangent::ir::{self, FunctionId, Module, Provided};
 use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
-use cotangent::transform::{Request, forward, planned_reverse, reverse, seeds};
+use cotangent::transform::{RecordBudget, Request, forward, planned_reverse, reverse, seeds};
 
 use crate::output::Output;
 use crate::parse::as_argument;
@@ -37,6 +37,8 @@ pub struct Wanted<'a> {
     pub rolled_back: &'a [String],
     /// How many slots the record has for each thread, if not as many as are counted.
     pub record_slots: Option<u32>,
+    /// How much a thread may record for an iteration of a loop.
+    pub record_budget: Option<RecordBudget>,
     /// Whether adjoints of arrays of half precision are `float`.
     pub wide_adjoints: bool,
     /// Whether every run gives the same bits; what cannot is refused.
@@ -53,6 +55,7 @@ impl<'a> Wanted<'a> {
             split: None,
             rolled_back: &[],
             record_slots: None,
+            record_budget: None,
             wide_adjoints: false,
             is_deterministic: false,
         }
@@ -234,6 +237,7 @@ pub fn request(module: &Module, function: FunctionId, wanted: &Wanted<'_>) -> Re
         None => request,
     };
     let request = request.rolled_back(module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
+    let request = request.with_record_budget(wanted.record_budget);
     let request = request.deterministic(wanted.is_deterministic);
     request.with_wide_adjoints(module, wanted.wide_adjoints)
 }

@@ -72,6 +72,7 @@ codes! {
     UNNAMED_OUTPUT = "C0215", "an active output that is not named";
     SHARED_LIMIT = "C0216", "a derivative with more shared memory than a block has";
     ORDER_OF_ADDITIONS = "C0217", "additions whose order is not fixed";
+    RECORD_BUDGET = "C0218", "a loop that records more than its budget";
     REQUEST_IN_HEADER = "C0301", "a request in a header";
     REQUEST_IN_MACRO = "C0302", "a request in a macro";
     REQUEST_IN_TEMPLATE = "C0303", "a request in a template";

@@ -147,6 +147,7 @@ fn outcome_of(
         split: saved.as_deref(),
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
+        record_budget: options.what.record_budget,
         wide_adjoints: options.what.wide_adjoints,
         is_deterministic: options.what.deterministic,
     };

@@ -1,6 +1,8 @@
 //! The lines of a fixture that say what is differentiated and how it is called. The tests of the fixtures read this file
 //! too.
 
+use cotangent::transform::RecordBudget;
+
 use super::spelling;
 
 /// What a fixture asks for.
@@ -21,6 +23,8 @@ pub(crate) struct Directives {
     pub(crate) rolled_back: Vec<String>,
     /// `record-slots: 8`: the size of the record for each thread.
     pub(crate) record_slots: Option<u32>,
+    /// `record-budget: 0.25`: the bytes that may be recorded for an iteration.
+    pub(crate) record_budget: Option<RecordBudget>,
     /// `wide-adjoints: yes`: adjoints of arrays of half precision are `float`.
     pub(crate) wide_adjoints: bool,
     /// `deterministic: yes`: the same bits at every run.
@@ -30,13 +34,14 @@ pub(crate) struct Directives {
 }
 
 /// The keys of directives. What is expected of a gradient's text is for the tests of the fixtures.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "grad",
     "of",
     "run",
     "split",
     "rollback",
     "record-slots",
+    "record-budget",
     "wide-adjoints",
     "deterministic",
     "forward only",
@@ -66,6 +71,7 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
             "record-slots" => {
                 directives.record_slots = Some(value.parse().map_err(|_| format!("record-slots: {value}"))?)
             }
+            "record-budget" => directives.record_budget = Some(value.parse()?),
             "wide-adjoints" if value == "yes" => directives.wide_adjoints = true,
             "wide-adjoints" => return Err(format!("`wide-adjoints: {value}` is not `wide-adjoints: yes`")),
             "deterministic" if value == "yes" => directives.is_deterministic = true,
@@ -99,6 +105,7 @@ impl Directives {
         words.extend(self.wide_adjoints.then(|| "--wide-adjoints".to_owned()));
         words.extend(self.is_deterministic.then(|| "--deterministic".to_owned()));
         words.extend(self.record_slots.iter().map(|slots| format!("--record-slots={slots}")));
+        words.extend(self.record_budget.iter().map(|budget| format!("--record-budget={budget}")));
         words.extend(self.forward_only.iter().map(|_| "--mode=forward".to_owned()));
         words
     }

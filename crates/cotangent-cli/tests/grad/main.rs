@@ -264,6 +264,7 @@ fn wanted(directives: &Directives) -> Wanted<'_> {
         split: directives.split.as_deref(),
         rolled_back: &directives.rolled_back,
         record_slots: directives.record_slots,
+        record_budget: directives.record_budget,
         wide_adjoints: directives.wide_adjoints,
         is_deterministic: directives.is_deterministic,
         ..Wanted::new(&directives.function, Some(&directives.wrt))

@@ -1,7 +1,7 @@
 //! What is to be differentiated, from the names that the user gave.
 
-use super::Trust;
 use super::differentiable::{contains_pointer, differentiable_parameters};
+use super::{RecordBudget, Trust};
 use crate::analysis::carries_floats;
 use crate::analysis::uses_memory;
 use crate::diagnostic::{Diagnostic, NOT_DIFFERENTIABLE};
@@ -22,6 +22,8 @@ pub struct Request {
     pub rolled_back: Vec<LocalId>,
     /// How many slots the record has for each thread, where the user says so.
     pub record_slots: Option<u32>,
+    /// How much a thread of a kernel may record for an iteration of a loop.
+    pub record_budget: Option<RecordBudget>,
     /// Whether adjoints of arrays of half precision are `float` in reverse mode.
     pub wide_adjoints: bool,
     /// Whether additions whose order is not fixed are refused.
@@ -77,6 +79,7 @@ impl Request {
             form: Form::Joint,
             rolled_back: Vec::new(),
             record_slots: None,
+            record_budget: None,
             wide_adjoints: false,
             is_deterministic: false,
             trust: Trust::default(),
@@ -125,6 +128,12 @@ impl Request {
     #[must_use]
     pub fn with_record_slots(self, record_slots: Option<u32>) -> Request {
         Request { record_slots, ..self }
+    }
+
+    /// The same request with at most so much recorded by a thread for an iteration of a loop.
+    #[must_use]
+    pub fn with_record_budget(self, record_budget: Option<RecordBudget>) -> Request {
+        Request { record_budget, ..self }
     }
 
     /// The same request, of whose derivative every run gives the same bits, or not.

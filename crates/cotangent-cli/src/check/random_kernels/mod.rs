@@ -55,6 +55,8 @@ struct Found {
     left_out: usize,
     /// Kernels whose record has a stated size.
     stated: usize,
+    /// Kernels whose record has a budget.
+    within: usize,
     /// By code and message: how often, and a seed.
     refused: BTreeMap<String, (usize, u64)>,
     /// By the way in which they are wrong: how many, and the first made small.
@@ -133,10 +135,11 @@ fn note(
 ) -> Result<()> {
     let lock = || found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     lock().checked += 1;
-    if let Outcome::Right { left_out, is_stated } = outcome {
+    if let Outcome::Right { left_out, is_stated, is_within } = outcome {
         let mut found = lock();
         found.left_out += usize::from(left_out > 0);
         found.stated += usize::from(is_stated);
+        found.within += usize::from(is_within);
     }
     let Some((kind, detail)) = outcome.kind() else { return Ok(()) };
     if let Outcome::Refused { .. } = outcome {
@@ -197,9 +200,10 @@ fn small(
 fn show(found: &Found) -> u8 {
     let refused: usize = found.refused.values().map(|(count, _)| count).sum();
     let wrong: usize = found.wrong.values().map(|(count, _)| count).sum();
-    let Found { checked, left_out, stated, .. } = found;
+    let Found { checked, left_out, stated, within, .. } = found;
     println!(
-        "{checked} kernels: {refused} refused, {wrong} wrong, {left_out} near a kink, {stated} with --record-slots"
+        "{checked} kernels: {refused} refused, {wrong} wrong, {left_out} near a kink, {stated} with --record-slots, {within} \
+         with --record-budget"
     );
     for (kind, (count, seed)) in &found.refused {
         println!("  {count:>6}  {kind} (seed {seed})");

@@ -56,6 +56,7 @@ pub enum How {
     InThread,
     InArrays,
     InRecord,
+    InStretches,
 }
 
 /// What happens, why, and the theorem that allows it.
@@ -114,6 +115,11 @@ impl How {
                 ("in arrays of the thread", "there are at most 64 iterations, and their number is known", "L5")
             }
             How::InArrays => ("in arrays", "the number of iterations is known before the loop", "L5"),
+            How::InStretches => (
+                "computed again, in stretches",
+                "it would record more than the budget, and what it reads is intact",
+                "V11",
+            ),
             How::InRecord => ("last in, first out", "the number of iterations is not known, or is large", "L5"),
         };
         Words { outcome, reason, theorem }

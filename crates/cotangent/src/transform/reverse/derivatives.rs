@@ -2,7 +2,7 @@
 
 use super::super::gather::Gathered;
 use super::super::shadow::Widening;
-use super::super::{Analyses, Trust, launch};
+use super::super::{Analyses, RecordBudget, Trust, launch};
 use super::plan::left::Left;
 use crate::analysis::Object;
 use crate::diagnostic::Diagnostic;
@@ -66,6 +66,8 @@ pub(super) struct Derived {
 pub(super) struct Options {
     /// How many slots the record has for each thread, where the user says so.
     pub(super) record_slots: Option<u32>,
+    /// How much a thread may record for an iteration of a loop.
+    pub(super) record_budget: Option<RecordBudget>,
     /// Which adjoints are wider than what they are the adjoints of.
     pub(super) widening: Widening,
     /// Whether what is added has a fixed order, which it gets after gathers would be written.

@@ -12,6 +12,7 @@
 //! Rules ask for derivatives of other functions through `derivatives::Derivatives`, which this file answers.
 
 mod assembly;
+mod budget;
 mod decision;
 mod derivatives;
 mod facts;
@@ -19,6 +20,7 @@ mod frames;
 mod headers;
 mod plan;
 mod rules;
+mod stretches;
 mod variables;
 
 use std::cell::LazyCell;
@@ -85,6 +87,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             lessons: Lessons { fleeting: fleeting.clone(), ..Lessons::default() },
             options: Options {
                 record_slots: request.record_slots,
+                record_budget: request.record_budget,
                 widening: widening.clone(),
                 is_deterministic: request.is_deterministic,
                 trust: request.trust,
@@ -288,19 +291,20 @@ impl Pullbacks {
             self.look_for_readers(normal, id, saved, variables)?;
         }
         let (mut prepared, lives) = self.prepared(normal, id, kind, true);
-        let mut written = self.written_best(prepared.as_ref().unwrap_or(normal), id, kind)?;
+        let (mut module, mut written) = self.written_within(prepared.as_ref().unwrap_or(normal), id, kind)?;
         if !written.joins(&lives) {
             prepared = self.prepared(normal, id, kind, false).0;
-            written = self.written_best(prepared.as_ref().unwrap_or(normal), id, kind)?;
+            (module, written) = self.written_within(prepared.as_ref().unwrap_or(normal), id, kind)?;
         }
+        let prepared = module.or(prepared);
         let normal = prepared.as_ref().unwrap_or(normal);
-        let Written { function, adjoints, copies, uses_record, slots, augmented, needed, decisions } = written;
+        let Written { function, adjoints, copies, record, augmented, needed, decisions } = written;
         self.plans.push(Plan { name: function.name.clone(), decisions });
         fits_in_shared_memory(normal, id, &function)?;
-        if uses_record && matches!(kind, Kind::Pullback(_) | Kind::Slopes(_)) {
+        if record.is_some() && matches!(kind, Kind::Pullback(_) | Kind::Slopes(_)) {
             self.lessons.unfit.insert(id);
         }
-        let slots = match slots {
+        let slots = match record.and_then(|record| record.slots) {
             None => None,
             Some(SlotCount::Fixed(count)) => Some(launch::Slots::Fixed(count)),
             Some(SlotCount::Stated(count)) => Some(launch::Slots::Stated(count)),
@@ -367,7 +371,7 @@ impl Pullbacks {
         })?;
         let function = &normal.functions[id];
         let Kind::Gradient { wrt, rolled_back, .. } = kind else { return Ok(best) };
-        if function.space != Space::Host || self.options.analyses == Analyses::Off || !best.uses_record {
+        if function.space != Space::Host || self.options.analyses == Analyses::Off || best.record.is_none() {
             return Ok(best);
         }
         let mut restored: Vec<Left> = Vec::new();

@@ -14,6 +14,7 @@ use super::super::headers::{
 use super::super::plan::again::{Slicer, cannot_record, pushed_records};
 use super::super::plan::loops::{Entry, Iterations, Loop};
 use super::super::rules::Pair;
+use super::super::stretches::LoopNumber;
 use super::super::variables::plain;
 use super::super::variables::uses::Needed;
 use super::Assembly;
@@ -253,10 +254,19 @@ impl Assembly<'_> {
         }
         let record = self.rules.vars.add("_rows", Type::INT);
         let storage = Recorded::Stack(record);
+        let whole = self.with_records(it, count, &body, rows, entries, &storage);
         if !rows.is_empty() {
             self.uses_record = true;
+            if pushed_records(&whole).len() == 1 {
+                let mut slots = 0;
+                walk::each_stmt(std::slice::from_ref(&whole), &mut |stmt| {
+                    slots += usize::from(matches!(stmt.kind, StmtKind::Push { .. }));
+                });
+                let number = LoopNumber::of(&self.rules.facts.primal.body, it.stmt);
+                self.stacked.extend(number.map(|number| (number, it.stmt.span, slots)));
+            }
         }
-        (self.with_records(it, count, &body, rows, entries, &storage), storage)
+        (whole, storage)
     }
 
     /// Arrays of the thread for the values that each iteration records, if the loop is short.

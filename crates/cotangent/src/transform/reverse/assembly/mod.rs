@@ -16,6 +16,8 @@ pub(super) mod write;
 
 use super::plan::left::Left;
 use super::rules::Rules;
+use super::stretches::LoopNumber;
+use crate::source::Span;
 use flat::Flat;
 use record::Limit;
 pub(super) use split::needed_arrays;
@@ -29,6 +31,10 @@ pub(super) struct Assembly<'a> {
     limit: Option<Limit>,
     /// Records of a host function that are arrays.
     flat: Flat,
+    /// The bytes of a slot of the record.
+    word: u64,
+    /// Loops that use the record, without others inside that do, and how many slots an iteration uses.
+    stacked: Vec<(LoopNumber, Span, usize)>,
     /// Arrays whose stores are taken back though the function leaves its values in them.
     left: Vec<Left>,
 }

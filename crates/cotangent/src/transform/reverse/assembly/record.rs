@@ -154,6 +154,11 @@ pub(in crate::transform::reverse) fn lower(
 /// The number of values in a record, as its first slot has it.
 const COUNT: Type = Type::UINT;
 
+/// The bytes of a slot of a record with values of some types.
+pub(in crate::transform::reverse) fn word_bytes(types: &[Type]) -> u64 {
+    size_of(&word_of(types))
+}
+
 /// The type of the words for values of some types. A floating type among them is one of the word too, or narrower: all
 /// floating types have eight bytes where `float` is made to mean `double`.
 fn word_of(types: &[Type]) -> Type {

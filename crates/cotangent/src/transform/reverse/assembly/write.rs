@@ -8,6 +8,7 @@ use super::super::facts::Facts;
 use super::super::frames::{Frame, Frames};
 use super::super::rules::params::Sum;
 use super::super::rules::{Refused, Rules, Threads};
+use super::super::stretches::LoopNumber;
 use super::super::variables::Variables;
 use super::block::{Changed, Sweeps};
 use super::flat::Flat;
@@ -20,6 +21,7 @@ use crate::analysis::{Activity, Object, Objects, activity_besides, objects};
 use crate::ir::walk;
 use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Type};
 use crate::rules::{PUSH, RESERVE};
+use crate::source::Span;
 use crate::transform::accumulate::AdjointParam;
 use crate::transform::lives::{Lives, lives_together};
 use crate::transform::locals::{params_first, tell_apart};
@@ -35,15 +37,29 @@ pub(in crate::transform::reverse) struct Written {
     pub(in crate::transform::reverse) adjoints: Vec<AdjointParam>,
     /// Which variables of the reverse sweep stand for which of the forward sweep.
     pub(in crate::transform::reverse) copies: HashMap<LocalId, LocalId>,
-    /// Whether it takes a record.
-    pub(in crate::transform::reverse) uses_record: bool,
-    /// How many slots of the record a thread needs, if that can be told.
-    pub(in crate::transform::reverse) slots: Option<SlotCount>,
+    /// What it records, if it takes a record.
+    pub(in crate::transform::reverse) record: Option<Record>,
     /// The forward sweep, where it is a function of its own.
     pub(in crate::transform::reverse) augmented: Option<Function>,
     /// Of the split form, the positions of the parameters whose memory the reverse sweep reads.
     pub(in crate::transform::reverse) needed: Vec<usize>,
     pub(in crate::transform::reverse) decisions: Vec<Decision>,
+}
+
+/// What a derivative records.
+pub(in crate::transform::reverse) struct Record {
+    /// How many slots of the record a thread needs, if that can be told.
+    pub(in crate::transform::reverse) slots: Option<SlotCount>,
+    /// The loops that record in memory of the launch, without others inside that do.
+    pub(in crate::transform::reverse) stacked: Vec<Stacked>,
+}
+
+/// A loop that records in memory of the launch.
+pub(in crate::transform::reverse) struct Stacked {
+    pub(in crate::transform::reverse) number: LoopNumber,
+    pub(in crate::transform::reverse) span: Span,
+    /// How much an iteration records.
+    pub(in crate::transform::reverse) bytes: u64,
 }
 
 impl Written {
@@ -56,11 +72,16 @@ impl Written {
         for adjoint in &mut self.adjoints {
             adjoint.primal = map.get(&adjoint.primal).copied().unwrap_or(adjoint.primal);
         }
-        let others = match &mut self.slots {
+        let others = match self.record.as_mut().and_then(|record| record.slots.as_mut()) {
             Some(SlotCount::Counted(counting)) => Some(counting),
             Some(SlotCount::Fixed(_) | SlotCount::Stated(_)) | None => None,
         };
         self.augmented.iter_mut().chain(others).all(|function| lives_together(function, lives).is_some())
+    }
+
+    /// The loops that record in memory of the launch.
+    pub(in crate::transform::reverse) fn stacked(&self) -> &[Stacked] {
+        self.record.as_ref().map_or(&[], |record| &record.stacked)
     }
 
     /// How many values of iterations a host function records.
@@ -131,13 +152,16 @@ pub(in crate::transform::reverse) fn write(
     rules.refused.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
     rules.refused.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
     let (adjoints, sums) = rules.adjoint_params(&named, kind);
-    let mut assembly = Assembly { rules, uses_record: false, limit, flat: Flat::default(), left };
+    let mut assembly =
+        Assembly { rules, uses_record: false, limit, flat: Flat::default(), left, stacked: Vec::new(), word: 0 };
     let (slots, augmented) = match kind {
         Kind::Split { .. } => assembly.write_apart(&sums),
         Kind::Gradient { .. } | Kind::Pullback(_) | Kind::Slopes(_) => (assembly.write_joint(kind, &sums), None),
     };
     let needed = if augmented.is_some() { assembly.needed_params() } else { Vec::new() };
-    let Assembly { mut rules, uses_record, .. } = assembly;
+    let Assembly { mut rules, uses_record, stacked, word, .. } = assembly;
+    let stacked =
+        stacked.into_iter().map(|(number, span, slots)| Stacked { number, span, bytes: slots as u64 * word }).collect();
     if !rules.refused.diagnostics.is_empty() {
         return Err(rules.refused);
     }
@@ -154,8 +178,7 @@ pub(in crate::transform::reverse) fn write(
         function: rules.vars.function,
         adjoints,
         copies,
-        uses_record,
-        slots,
+        record: uses_record.then_some(Record { slots, stacked }),
         augmented,
         needed,
         decisions: rules.decisions,
@@ -275,6 +298,7 @@ impl Assembly<'_> {
             return None;
         }
         let types = record::recorded_types(&self.rules.vars.function.body);
+        self.word = record::word_bytes(&types);
         let limit = self.limit;
         let slots = match limit {
             Some(limit) => Some(SlotCount::Stated(limit.slots)),
@@ -311,6 +335,7 @@ impl Assembly<'_> {
         tell_apart(&mut self.rules.vars.function, &mut self.rules.vars.names);
         if self.uses_record {
             let types = record::recorded_types(&augmented.body);
+            self.word = record::word_bytes(&types);
             let (filled, read) = match fixed {
                 Some(count) => (Start::Numbered(0), Start::Numbered(count)),
                 None => (Start::Filled, Start::Counted),
