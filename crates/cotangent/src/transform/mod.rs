@@ -21,6 +21,7 @@ mod launch;
 mod lives;
 mod locals;
 mod merge;
+mod moving;
 mod names;
 mod normalize;
 mod nulls;

@@ -33,6 +33,7 @@ use super::finish::{Finish, finish};
 use super::gather::gather;
 use super::in_order::{Deferred, add_in_order, deferrable};
 use super::lives::{Lives, lives_apart};
+use super::moving::with_offsets;
 use super::normalize::{Inlining, normal_form};
 use super::overlap::merge_overlapping;
 use super::shadow::Widening;
@@ -75,7 +76,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
     // What is printed states no rules: the derivative calls what they name.
     let program = Module { rules: Vec::new(), ..module.clone() };
     let mut inlined = HashSet::new();
-    let mut fleeting = HashMap::new();
+    let mut lessons = Lessons::default();
     loop {
         let mut program = program.clone();
         let normal = normalize(module, &mut program, request, &inlined)?;
@@ -84,7 +85,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
         let mut pullbacks = Pullbacks {
             own: own.map(|local| local.name.clone()).collect(),
             output: program,
-            lessons: Lessons { fleeting: fleeting.clone(), ..Lessons::default() },
+            lessons: lessons.clone(),
             options: Options {
                 record_slots: request.record_slots,
                 record_budget: request.record_budget,
@@ -107,9 +108,9 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             return Err(lifted.said(vec![taken]));
         }
         let derived = pullbacks.derive(&normal, request.function, &kind);
-        // Refused for the sake of arrays that are too large to be kept: what is read of them is kept instead.
-        if derived.is_err() && pullbacks.lessons.fleeting != fleeting {
-            fleeting = pullbacks.lessons.fleeting;
+        // Refused for the sake of arrays that are too large to be kept, or of pointers that cannot be recorded.
+        if derived.is_err() && pullbacks.lessons.differs_in_memory(&lessons) {
+            lessons = Lessons { unfit: HashSet::new(), ..pullbacks.lessons };
             continue;
         }
         if pullbacks.lessons.unfit.is_empty() {
@@ -129,7 +130,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
         }
         // A pullback that records is part of its caller instead, which has the record.
         inlined.extend(pullbacks.lessons.unfit);
-        fleeting.clear();
+        lessons = Lessons::default();
     }
 }
 
@@ -170,6 +171,14 @@ struct Lessons {
     unfit: HashSet<FunctionId>,
     /// By function, the arrays of an iteration's own of which only what is read is kept.
     fleeting: HashMap<FunctionId, BTreeSet<LocalId>>,
+    /// By function, the pointers that are replaced by offsets.
+    moving: HashMap<FunctionId, BTreeSet<LocalId>>,
+}
+
+impl Lessons {
+    fn differs_in_memory(&self, other: &Lessons) -> bool {
+        self.fleeting != other.fleeting || self.moving != other.moving
+    }
 }
 
 /// The derivatives written so far.
@@ -340,14 +349,21 @@ impl Pullbacks {
         Ok(Derived { function, augmented, slots, bytes: None, needed, apart, gathered })
     }
 
-    /// The program with the function as it is differentiated, if that is another: uses of a shared array have arrays of their own,
-    /// and searches keep who won.
+    /// The program with the function as it is differentiated, if that is another: pointers that cannot be recorded are offsets, uses of
+    /// a shared array have arrays of their own, and searches keep who won.
     fn prepared(&self, normal: &Module, id: FunctionId, kind: &Kind, splits: bool) -> (Option<Module>, Lives) {
+        let moving = self.lessons.moving.get(&id).filter(|pointers| !pointers.is_empty());
+        let moving = moving.map(|pointers| with_offsets(normal, &normal.functions[id], pointers));
+        let with = |function: Function| {
+            let mut module = normal.clone();
+            module.functions.set(id, function);
+            module
+        };
         if self.options.analyses == Analyses::Off {
-            return (None, Lives::new());
+            return (moving.map(with), Lives::new());
         }
         let active = |function: &Function| write::active_objects(normal, function, kind, &self.options);
-        let mut function = &normal.functions[id];
+        let mut function = moving.as_ref().unwrap_or(&normal.functions[id]);
         let apart =
             lives_apart(normal, function).filter(|(apart, lives)| splits && differs(apart, lives, &active(apart)));
         let lives = apart.as_ref().map(|(_, lives)| lives.clone()).unwrap_or_default();
@@ -356,10 +372,8 @@ impl Pullbacks {
         let is_active = |local| known.is_active(&Object::local(local));
         let is_asked = self.options.trust.left_out != Some(WINNERS);
         let winners = if is_asked { keep_winners(normal, function, &is_active) } else { None };
-        let Some(function) = winners.or(apart.map(|(apart, _)| apart)) else { return (None, lives) };
-        let mut module = normal.clone();
-        module.functions.set(id, function);
-        (Some(module), lives)
+        let function = winners.or(apart.map(|(apart, _)| apart)).or(moving);
+        (function.map(with), lives)
     }
 
     /// Writes a derivative. Of a host function it is the one that records least: with the stores to an array taken back or not.
@@ -367,6 +381,7 @@ impl Pullbacks {
         let fleeting = self.lessons.fleeting.get(&id).cloned().unwrap_or_default();
         let mut best = write::write(normal, id, kind, fleeting.clone(), self).map_err(|refused| {
             self.lessons.fleeting.entry(id).or_default().extend(refused.unfilled);
+            self.lessons.moving.entry(id).or_default().extend(refused.moving);
             refused.diagnostics
         })?;
         let function = &normal.functions[id];

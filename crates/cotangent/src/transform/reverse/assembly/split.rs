@@ -3,6 +3,7 @@
 //! The whole body is treated as an iteration of a loop is: what the reverse sweep needs is computed again from memory that
 //! the kernel does not write, or recorded. `f_reverse` says which arrays must be as they were.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::super::frames::Frame;
@@ -11,10 +12,10 @@ use super::super::rules::params::Sum;
 use super::Assembly;
 use super::again::take_apart;
 use super::block::Changed;
-use crate::analysis::{self};
+use crate::analysis::{self, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, PartMut, own_variable};
-use crate::ir::{Block, LocalId, Place, PlaceKind, StmtKind};
+use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, StmtKind};
 
 /// The bodies of the two functions, with `Push` and `Pop` still in them.
 pub(in crate::transform::reverse) struct Apart {
@@ -22,6 +23,8 @@ pub(in crate::transform::reverse) struct Apart {
     pub(in crate::transform::reverse) reverse: Block,
     /// How many values are recorded, if that is always the same.
     pub(in crate::transform::reverse) fixed: Option<usize>,
+    /// The positions of the parameters whose memory the reverse function reads.
+    pub(in crate::transform::reverse) needed: Vec<usize>,
 }
 
 /// Says which memory the reverse function reads.
@@ -64,7 +67,8 @@ impl Assembly<'_> {
         let adjoints = [declarations, sliced.slice, pair.reverse].concat();
         let reverse = self.rules.between(pops, adjoints, sums);
         self.uses_record |= count > 0;
-        Apart { augmented, reverse, fixed: (!has_inner).then_some(count) }
+        let needed = self.needed_params(&augmented, &reverse);
+        Apart { augmented, reverse, fixed: (!has_inner).then_some(count), needed }
     }
 
     /// The forward sweep alone has no adjoints: pointers to them are made by the reverse sweep.
@@ -87,13 +91,15 @@ impl Assembly<'_> {
     /// A pointer to adjoints that changes would have to be recorded where there are no adjoints yet.
     fn check_augmented(&mut self, augmented: &Block) {
         let mut found = None;
+        let mut moving = BTreeSet::new();
         walk::each_stmt(augmented, &mut |stmt| {
             let _ = walk::stmt_parts(stmt, &mut |part| {
                 let walk::Part::Expr(expr) = part else { return ControlFlow::<()>::Continue(()) };
                 let _ = walk::visit_expr(expr, &mut |node| {
                     if let Node::Place(Place { kind: PlaceKind::Local(local), .. }) = node
-                        && self.rules.vars.primal_of(*local).is_some()
+                        && let Some(pointer) = self.rules.vars.primal_of(*local)
                     {
+                        moving.insert(pointer);
                         found =
                             found.or(Some(if stmt.span.is_none() { self.rules.facts.primal.span } else { stmt.span }));
                     }
@@ -103,6 +109,7 @@ impl Assembly<'_> {
             });
         });
         if let Some(span) = found {
+            self.rules.refused.moving.extend(moving);
             let message = "a pointer that moves cannot be recorded in the split form";
             self.rules.report(
                 Diagnostic::new(CANNOT_RECORD, span, message, "the adjoints it would point to come later")
@@ -111,12 +118,53 @@ impl Assembly<'_> {
         }
     }
 
-    /// The positions of the parameters whose memory the reverse function reads.
-    pub(in crate::transform::reverse) fn needed_params(&self) -> Vec<usize> {
+    /// The positions of the parameters whose memory a reverse sweep reads, by themselves or by pointers that were recorded.
+    fn needed_params(&self, augmented: &Block, reverse: &Block) -> Vec<usize> {
+        let vars = &self.rules.vars;
+        let (module, primal, objects) = (self.rules.facts.module, self.rules.facts.primal, self.rules.facts.objects);
+        let mut pointers = BTreeSet::new();
+        walk::each_place(reverse, &mut |place| {
+            let local = place.as_local().filter(|local| vars.primal_of(*local).is_none());
+            let local = local.map(|local| vars.original(local));
+            pointers.extend(local.filter(|local| analysis::uses_memory(module, &vars.function.locals[*local].ty)));
+        });
+        let load = |local: LocalId| Expr::load(Place::local(local, primal.locals[local].ty.clone()));
+        let (of_program, others): (Vec<LocalId>, Vec<LocalId>) =
+            pointers.into_iter().partition(|local| vars.is_primal(*local));
+        let mut read: BTreeSet<Object> =
+            of_program.into_iter().flat_map(|local| objects.reachable(&load(local))).collect();
+        let mut reads_any = false;
+        for local in others.into_iter().filter(|local| vars.is_saved(*local)) {
+            // What it is made of in the reverse sweep is read there, and counts already.
+            if declared_as(reverse, local).is_some() {
+                continue;
+            }
+            let is_of_program = |expr: &&Expr| {
+                let is_other = |place: &Place| place.as_local().is_some_and(|local| !vars.is_primal(local));
+                !walk::loads_any(expr, &mut |place| is_other(place))
+            };
+            match declared_as(augmented, local).filter(is_of_program) {
+                Some(recorded) => read.extend(objects.reachable(recorded)),
+                None => reads_any = true,
+            }
+        }
         let is_read = |(_, param): &(usize, &LocalId)| {
-            analysis::uses_memory(self.rules.facts.module, &self.rules.facts.primal.locals[**param].ty)
-                && walk::mentions(&self.rules.vars.function.body, **param)
+            analysis::uses_memory(module, &primal.locals[**param].ty)
+                && (reads_any || objects.reachable(&load(**param)).iter().any(|object| object.overlaps_any(&read)))
         };
-        self.rules.facts.primal.params.iter().enumerate().filter(is_read).map(|(position, _)| position).collect()
+        primal.params.iter().enumerate().filter(is_read).map(|(position, _)| position).collect()
     }
+}
+
+/// What a variable is declared as.
+fn declared_as(block: &Block, meant: LocalId) -> Option<&Expr> {
+    let mut found = None;
+    walk::each_stmt(block, &mut |stmt| {
+        if let StmtKind::Declare { local, init: Some(init) } = &stmt.kind
+            && *local == meant
+        {
+            found = Some(init);
+        }
+    });
+    found
 }

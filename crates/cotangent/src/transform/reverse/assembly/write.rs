@@ -154,11 +154,12 @@ pub(in crate::transform::reverse) fn write(
     let (adjoints, sums) = rules.adjoint_params(&named, kind);
     let mut assembly =
         Assembly { rules, uses_record: false, limit, flat: Flat::default(), left, stacked: Vec::new(), word: 0 };
-    let (slots, augmented) = match kind {
+    let (slots, augmented, needed) = match kind {
         Kind::Split { .. } => assembly.write_apart(&sums),
-        Kind::Gradient { .. } | Kind::Pullback(_) | Kind::Slopes(_) => (assembly.write_joint(kind, &sums), None),
+        Kind::Gradient { .. } | Kind::Pullback(_) | Kind::Slopes(_) => {
+            (assembly.write_joint(kind, &sums), None, Vec::new())
+        }
     };
-    let needed = if augmented.is_some() { assembly.needed_params() } else { Vec::new() };
     let Assembly { mut rules, uses_record, stacked, word, .. } = assembly;
     let stacked =
         stacked.into_iter().map(|(number, span, slots)| Stacked { number, span, bytes: slots as u64 * word }).collect();
@@ -311,9 +312,9 @@ impl Assembly<'_> {
         slots
     }
 
-    /// The reverse sweep as the body of the function, and the forward sweep as another function.
-    fn write_apart(&mut self, sums: &[Sum]) -> (Option<SlotCount>, Option<Function>) {
-        let Apart { augmented: body, reverse, fixed } = self.apart(sums);
+    /// The reverse sweep as the body of the function, the forward sweep as another function, and what memory the first reads.
+    fn write_apart(&mut self, sums: &[Sum]) -> (Option<SlotCount>, Option<Function>, Vec<usize>) {
+        let Apart { augmented: body, reverse, fixed, needed } = self.apart(sums);
         let name = self.rules.vars.function.name.replacen("_reverse", "_augmented", 1);
         let mut augmented = Function {
             name: name.into(),
@@ -344,7 +345,7 @@ impl Assembly<'_> {
             record::lower(&mut self.rules.vars.function, &mut self.rules.vars.names, &types, read, limit.as_ref());
         }
         params_first(&mut augmented);
-        (slots, Some(augmented))
+        (slots, Some(augmented), needed)
     }
 
     fn body(&mut self, seed: Option<Place>, kind: &Kind, sums: &[Sum]) -> Block {

@@ -59,6 +59,8 @@ pub(in crate::transform::reverse) struct Refused {
     pub(in crate::transform::reverse) diagnostics: Vec<Diagnostic>,
     /// Memory for whose sake it was refused: a derivative that keeps what is read of it may be possible.
     pub(in crate::transform::reverse) unfilled: BTreeSet<LocalId>,
+    /// Pointers for whose sake it was refused: with offsets in their place a derivative may be possible.
+    pub(in crate::transform::reverse) moving: BTreeSet<LocalId>,
 }
 
 /// What others do to the adjoints that a function adds to.

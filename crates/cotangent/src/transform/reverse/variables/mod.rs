@@ -139,6 +139,11 @@ impl Variables<'_> {
         }
     }
 
+    /// Whether a local keeps what a place of the program held.
+    pub(in crate::transform::reverse) fn is_saved(&self, local: LocalId) -> bool {
+        self.role(local) == Role::Saved
+    }
+
     /// Whether a local is one of the primal function.
     pub(in crate::transform::reverse) fn is_primal(&self, local: LocalId) -> bool {
         self.role(local) == Role::Program
