@@ -247,6 +247,11 @@ impl Ctx {
         for _ in 0..self.below(3) {
             all.extend(self.device_statement(parts, &mut atoms));
         }
+        if !parts.inputs.is_empty() && self.chance(12) {
+            let (statements, sum) = self.walk(parts);
+            all.extend(statements);
+            atoms.extend([sum.clone(), sum]);
+        }
         let value = self.expr(&atoms, 2);
         let (out, index) = (&parts.out, &parts.index);
         if may_return && kernel.want != Want::Reduce && self.chance(15) {
@@ -272,6 +277,20 @@ impl Ctx {
         };
         all.push(self.node(Kind::Fixed, &pattern, vec![value]));
         all
+    }
+
+    /// A pointer goes through a part of an array, by steps that differ; what it reads is summed.
+    fn walk(&mut self, parts: &Parts) -> (Vec<Node>, String) {
+        self.feature(Feature::MovingPointer);
+        let (index, count, real) = (&parts.index, &parts.count, parts.real);
+        let input = self.one_of(&parts.inputs);
+        let [pointer, sum, step] = ['v'; 3].map(|letter| self.name(letter));
+        let declared = format!("const {real}* #{pointer}# = {input}; {real} #{sum}# = 0.1;");
+        let steps = format!(
+            "for (int #{step}# = 1; {step} < {count}; ++{step}) {{ {sum} = 0.4 * sin({sum}) + 0.3 * *{pointer} * *{pointer}; {pointer} += ({index} + {step}) % 2; }}"
+        );
+        let nodes = [declared, steps].map(|text| self.node(Kind::Fixed, &text, Vec::new()));
+        (nodes.into(), sum)
     }
 
     /// One thread goes through all elements.
