@@ -66,6 +66,11 @@ pub struct Trust {
 }
 
 impl Trust {
+    /// Whether every fact is believed.
+    pub(super) fn is_whole(self) -> bool {
+        self.doubted.is_none() && self.denied.is_none() && self.left_out.is_none()
+    }
+
     /// What is taken to be true of a fact, of which `found` is known.
     pub(super) fn answer(self, fact: Fact, safe: bool, found: bool) -> bool {
         if self.doubted == Some(fact) {

@@ -186,7 +186,7 @@ impl Assembly<'_> {
                     self.rules.decide(it.stmt.span, self.rules.vars.name_of(local), How::ByNumber);
                     let place = Place::local(local, self.rules.vars.function.locals[local].ty.clone());
                     let first = self.keep_place(&place, kept);
-                    numbered.push((local, Formula { first, step, by: self.settled(by, here, kept) }));
+                    numbered.push((local, Formula { first, step, by: self.settled(&by, here, kept) }));
                 }
                 Entry::Kept => {
                     self.rules.decide(it.stmt.span, self.rules.vars.name_of(local), How::ChangedAfterLoop);

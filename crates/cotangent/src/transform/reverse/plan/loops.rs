@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::super::headers::keeps_bits;
+use super::super::headers::{constant_trips, keeps_bits, split_exit, trips};
 use super::super::variables::uses::Needed;
 use super::Values;
-use crate::analysis::Object;
+use crate::analysis::{self, Object};
 use crate::ir::{BinaryOp, Expr, ExprKind, For, LocalId, Place, Stmt, StmtKind, Type, UnaryOp};
 use crate::transform::{Fact, Trust};
 
@@ -33,12 +33,12 @@ pub(in crate::transform::reverse) enum Iterations {
 }
 
 /// How an iteration of the reverse sweep gets a value that the forward iteration began with.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::transform::reverse) enum Entry<'a> {
+#[derive(Clone, Debug)]
+pub(in crate::transform::reverse) enum Entry {
     /// The loop changes it: recorded in each iteration.
     Recorded,
     /// The loop changes it by the same in each iteration: the value before the loop, and so often this step.
-    Numbered { step: BinaryOp, by: &'a Expr },
+    Numbered { step: BinaryOp, by: Expr },
     /// What follows the loop changes it: kept once, before the loop.
     Kept,
 }
@@ -92,12 +92,12 @@ impl Values<'_> {
 
     /// The values that an iteration must begin with, where they are no longer there. `here` are the objects that the loop
     /// or a later statement of the frame writes.
-    pub(in crate::transform::reverse) fn entries<'a>(
+    pub(in crate::transform::reverse) fn entries(
         &self,
-        it: &Loop<'a>,
+        it: &Loop<'_>,
         needed: &Needed,
         here: &BTreeSet<Object>,
-    ) -> Vec<(LocalId, Entry<'a>)> {
+    ) -> Vec<(LocalId, Entry)> {
         let mut found = Vec::new();
         for local in needed.iter().filter(|local| !it.declared.contains(local)) {
             let followed = self.vars.followed(*local);
@@ -115,25 +115,51 @@ impl Values<'_> {
         found
     }
 
-    /// An integer to which each iteration adds the same, once, or a pointer that goes on by the same.
-    fn numbered<'a>(&self, it: &Loop<'a>, local: LocalId) -> Option<Entry<'a>> {
-        if self.vars.facts.trust != Trust::default() {
+    /// An integer to which each iteration adds the same, or a pointer that goes on by the same.
+    fn numbered(&self, it: &Loop<'_>, local: LocalId) -> Option<Entry> {
+        if !self.vars.facts.trust.is_whole() {
             return None;
         }
         let followed = self.vars.followed(local);
-        let (place, value) = self.only_step(it.stmt.kind.loop_body()?, followed, it.exit.and_then(stop_of))?;
-        let ExprKind::Binary(step, old, by) = &value.kind else { return None };
+        let (step, by) = self.step_of(it.stmt.kind.loop_body()?, followed, it.exit.and_then(stop_of))?;
         let is_sum = match self.vars.function.locals[local].ty {
             Type::Int(_) => matches!(step, BinaryOp::Add | BinaryOp::Subtract),
-            Type::Pointer(_) => *step == BinaryOp::Offset,
+            Type::Pointer(_) => step == BinaryOp::Offset,
             Type::Void | Type::Bool | Type::Float(_) | Type::Array(..) | Type::Record(_) | Type::Opaque(_) => false,
         };
-        let is_step = is_sum
-            && place.as_local() == Some(followed)
-            && old.as_local() == Some(followed)
-            && !self.vars.reads(by).contains(&followed)
-            && !self.changes(by, &it.written);
-        is_step.then_some(Entry::Numbered { step: *step, by })
+        let is_step = is_sum && !self.vars.reads(&by).contains(&followed) && !self.changes(&by, &it.written);
+        is_step.then_some(Entry::Numbered { step, by })
+    }
+
+    /// What an iteration does to a variable, if it is one operation: its own, or that of a loop inside, as often as that runs.
+    fn step_of(&self, block: &[Stmt], variable: LocalId, stop: Option<LocalId>) -> Option<(BinaryOp, Expr)> {
+        if let Some((place, value)) = self.only_step(block, variable, stop) {
+            let ExprKind::Binary(step, old, by) = &value.kind else { return None };
+            let is_own = place.as_local() == Some(variable) && old.as_local() == Some(variable);
+            return is_own.then(|| (*step, (**by).clone()));
+        }
+        let mut writers = block.iter().filter(|stmt| self.vars.written_inside(stmt).contains(&variable));
+        let (Some(writer), None) = (writers.next(), writers.next()) else { return None };
+        let StmtKind::For(head) = &writer.kind else { return None };
+        let stmts = std::slice::from_ref(writer);
+        let exit = split_exit(&head.body).1;
+        let written = analysis::written(self.vars.facts.objects, stmts);
+        let inner =
+            Loop { stmt: writer, head: Some(head), exit, written, declared: self.vars.facts.declared_in(stmts) };
+        if self.iterations(&inner) != Iterations::Header {
+            return None;
+        }
+        let (step, by) = self.step_of(&head.body, variable, None)?;
+        let mut often = trips(head);
+        if !matches!(often.kind, ExprKind::Select(..)) {
+            let runs = Expr::binary(head.test, head.from.clone(), head.to.clone());
+            let none = Expr::new(ExprKind::Int(0), often.ty.clone());
+            let ty = often.ty.clone();
+            often = Expr::new(ExprKind::Select(Box::new(runs), Box::new(often), Box::new(none)), ty);
+        }
+        let often = constant_trips(head).map_or(often, |often| Expr::new(ExprKind::Int(often.into()), by.ty.clone()));
+        let often = if often.ty == by.ty { often } else { Expr::cast(often, by.ty.clone()) };
+        Some((step, if by.as_int() == Some(1) { often } else { Expr::binary(BinaryOp::Multiply, often, by) }))
     }
 
     /// The one assignment to a variable that each iteration runs which another one follows: in the other branch, if there is
