@@ -134,17 +134,20 @@ impl Assembly<'_> {
         let mut read: BTreeSet<Object> =
             of_program.into_iter().flat_map(|local| objects.reachable(&load(local))).collect();
         let mut reads_any = false;
-        for local in others.into_iter().filter(|local| vars.is_saved(*local)) {
-            // What it is made of in the reverse sweep is read there, and counts already.
-            if declared_as(reverse, local).is_some() {
-                continue;
+        let mut recorded = BTreeSet::new();
+        walk::each_stmt(reverse, &mut |stmt| {
+            if let StmtKind::Pop { into, .. } = &stmt.kind {
+                recorded.extend(own_variable(into));
             }
+        });
+        // What others are made of stands in the reverse sweep, and counts already.
+        for local in others.into_iter().filter(|local| vars.is_saved(*local) && recorded.contains(local)) {
             let is_of_program = |expr: &&Expr| {
                 let is_other = |place: &Place| place.as_local().is_some_and(|local| !vars.is_primal(local));
                 !walk::loads_any(expr, &mut |place| is_other(place))
             };
             match declared_as(augmented, local).filter(is_of_program) {
-                Some(recorded) => read.extend(objects.reachable(recorded)),
+                Some(value) => read.extend(objects.reachable(value)),
                 None => reads_any = true,
             }
         }
