@@ -2,7 +2,10 @@
 //!
 //! The index of the element must tell the iterations apart. It is a sum of counters with factors, of the loop and of loops inside,
 //! and each factor is the one before it times the number of values of that counter: `(i * m + j) * n + k` with `j` below `m` and `k`
-//! below `n`. Then no two of them give one index, whatever the counters are. Integers that wrap are not looked at.
+//! below `n`. Then no two of them give one index, whatever the counters are. Integers that wrap are not looked at there.
+//!
+//! Or it is the counter of the loop and what stays the same, as in `blockIdx.x * n + i`: a loop that ends gives its counter no
+//! value twice, and sums wrap apart.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -81,6 +84,9 @@ impl Values<'_> {
         if !self.is_fixed(base, it) {
             return false;
         }
+        if self.is_shifted(index, counter, it) {
+            return true;
+        }
         let Some(mut factors) = self.factors(index, loops, it) else { return false };
         let is_zero = |factor: &Polynomial| factor.as_constant() == Some(0);
         if !factors.contains_key(&counter) || factors.values().any(is_zero) {
@@ -97,6 +103,43 @@ impl Values<'_> {
             factor = removed;
         }
         true
+    }
+
+    /// Whether an index is a counter and what stays the same, in all bits that the counter has.
+    fn is_shifted(&self, index: &Expr, counter: LocalId, it: &Loop<'_>) -> bool {
+        let Type::Int(kind) = index.ty else { return false };
+        let Type::Int(bits) = self.vars.function.locals[counter].ty else { return false };
+        if kind.bits() < bits.bits() {
+            return false;
+        }
+        match &index.kind {
+            ExprKind::Load(place) => place.as_local() == Some(counter),
+            ExprKind::Cast(operand) => self.is_shifted(operand, counter, it),
+            ExprKind::Binary(BinaryOp::Add, left, right) => {
+                self.is_shifted(left, counter, it) && self.is_same_in_all(right, it)
+                    || self.is_same_in_all(left, it) && self.is_shifted(right, counter, it)
+            }
+            ExprKind::Binary(BinaryOp::Subtract, left, right) => {
+                self.is_shifted(left, counter, it) && self.is_same_in_all(right, it)
+            }
+            ExprKind::Bool(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Null
+            | ExprKind::AddressOf(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Select(..)
+            | ExprKind::Math(..)
+            | ExprKind::Builtin(_)
+            | ExprKind::SizeOf(_)
+            | ExprKind::Construct(_) => false,
+        }
+    }
+
+    /// Whether a value is computed from variables alone that stay the same.
+    fn is_same_in_all(&self, value: &Expr, it: &Loop<'_>) -> bool {
+        !walk::loads_any(value, &mut |place| !place.as_local().is_some_and(|local| self.is_fixed(local, it)))
     }
 
     /// The factors of the counters in an index, if all else in it stays the same in the loop.
