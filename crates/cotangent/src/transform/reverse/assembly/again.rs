@@ -8,7 +8,8 @@ use super::super::plan::again::{Again, Condition, Slicer, leaves_loop};
 use super::super::rules::Rules;
 use super::super::variables::Variables;
 use super::super::variables::uses::Needed;
-use crate::ir::walk::{self, PartMut};
+use super::Assembly;
+use crate::ir::walk::{self, PartMut, own_variable};
 use crate::ir::{BarrierKind, Block, Expr, LocalId, Place, Stmt, StmtKind, Type};
 use crate::transform::locals::{assign, declare, when};
 
@@ -37,6 +38,29 @@ pub(in crate::transform::reverse) fn take_apart(rules: &mut Rules<'_>, block: &[
         hoist_recorded(&rules.vars, &mut sliced.forward, *local);
     }
     sliced
+}
+
+impl Assembly<'_> {
+    /// The variables that the reverse sweep of an iteration reads, without the shared arrays that loops in it fill by
+    /// themselves.
+    pub(super) fn needed_by(&self, reverse: &[Stmt]) -> Needed {
+        let vars = &self.rules.vars;
+        let fills = |stmt: &Stmt, array: LocalId| {
+            let mut is_stored = false;
+            walk::each_stmt(std::slice::from_ref(stmt), &mut |inner| {
+                is_stored |= walk::written_places(inner).into_iter().any(|place| own_variable(place) == Some(array));
+            });
+            stmt.kind.is_loop() && is_stored
+        };
+        let is_needed = |array: LocalId| {
+            let mut mentions =
+                reverse.iter().filter(|stmt| vars.mentioned(std::slice::from_ref(stmt)).contains(&array));
+            mentions.any(|stmt| !fills(stmt, array))
+        };
+        let mut needed = vars.mentioned(reverse);
+        needed.retain(|local| !self.filled.contains(local) || is_needed(*local));
+        needed
+    }
 }
 
 /// Writes down what was decided for the statements of an iteration.

@@ -84,9 +84,10 @@ impl Assembly<'_> {
         // Nobody asks for what is only reached by its name: it is kept or recorded where it is read.
         let is_memory = |object: &&Object| !object.as_local().is_some_and(|local| self.rules.vars.is_register(local));
         let unstable = here.iter().filter(is_memory).cloned().collect();
+        self.filled.extend(&reloaded);
         self.rules.frames.enter(Frame { is_loop: true, declared, unstable, reloaded, known: known.clone() });
         let pair = self.block(body, &mut Changed::default(), false);
-        let mut needed = self.rules.vars.mentioned(&pair.reverse);
+        let mut needed = self.needed_by(&pair.reverse);
         let sliced = if pair.reverse.is_empty() {
             Sliced::default()
         } else {

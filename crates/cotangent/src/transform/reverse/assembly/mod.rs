@@ -14,9 +14,12 @@ mod split;
 mod tape;
 pub(super) mod write;
 
+use std::collections::BTreeSet;
+
 use super::plan::left::Left;
 use super::rules::Rules;
 use super::stretches::LoopNumber;
+use crate::ir::LocalId;
 use crate::source::Span;
 use flat::Flat;
 use record::Limit;
@@ -37,4 +40,6 @@ pub(super) struct Assembly<'a> {
     stacked: Vec<(LoopNumber, Span, usize)>,
     /// Arrays whose stores are taken back though the function leaves its values in them.
     left: Vec<Left>,
+    /// Shared arrays that a loop of the reverse sweep fills again before it reads them.
+    filled: BTreeSet<LocalId>,
 }

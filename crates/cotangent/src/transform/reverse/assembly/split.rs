@@ -16,6 +16,7 @@ use crate::analysis::{self, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, PartMut, own_variable};
 use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, StmtKind};
+use crate::transform::locals::declare;
 
 /// The bodies of the two functions, with `Push` and `Pop` still in them.
 pub(in crate::transform::reverse) struct Apart {
@@ -44,7 +45,8 @@ impl Assembly<'_> {
         let reloaded = self.rules.values().reloadable(body, &declared, false);
         self.rules.frames.begin_with(Frame { is_loop: true, declared, unstable, reloaded, known: None });
         let pair = self.block(body, &mut Changed::default(), false);
-        let mut needed = self.rules.vars.mentioned(&pair.reverse);
+        let mentioned = self.rules.vars.mentioned(&pair.reverse);
+        let mut needed = self.needed_by(&pair.reverse);
         let mut sliced = take_apart(&mut self.rules, &pair.forward, &mut needed);
         self.remove_adjoints(&mut sliced.forward);
         let record = self.rules.vars.add("_rows", crate::ir::Type::INT);
@@ -63,7 +65,10 @@ impl Assembly<'_> {
             .iter()
             .any(|stmt| !matches!(stmt.kind, StmtKind::Push { .. }) && !pushed_records(stmt).is_empty());
         let count = augmented.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Push { .. })).count();
-        let declarations = self.rules.vars.undeclared(&sliced.slice);
+        let declared_again: BTreeSet<LocalId> = sliced.slice.iter().filter_map(walk::declared_local).collect();
+        let filled = self.filled.iter().filter(|array| mentioned.contains(array) && !declared_again.contains(array));
+        let filled: Block = filled.map(|array| declare(*array, None)).collect();
+        let declarations = [filled, self.rules.vars.undeclared(&sliced.slice)].concat();
         let adjoints = [declarations, sliced.slice, pair.reverse].concat();
         let reverse = self.rules.between(pops, adjoints, sums);
         self.uses_record |= count > 0;

@@ -152,8 +152,16 @@ pub(in crate::transform::reverse) fn write(
     rules.refused.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
     rules.refused.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
     let (adjoints, sums) = rules.adjoint_params(&named, kind);
-    let mut assembly =
-        Assembly { rules, uses_record: false, limit, flat: Flat::default(), left, stacked: Vec::new(), word: 0 };
+    let mut assembly = Assembly {
+        rules,
+        uses_record: false,
+        limit,
+        flat: Flat::default(),
+        left,
+        stacked: Vec::new(),
+        filled: BTreeSet::new(),
+        word: 0,
+    };
     let (slots, augmented, needed) = match kind {
         Kind::Split { .. } => assembly.write_apart(&sums),
         Kind::Gradient { .. } | Kind::Pullback(_) | Kind::Slopes(_) => {
