@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cotangent::transform::{FACTS, RecordBudget, Trust, passes};
+use cotangent::transform::{FACTS, PLANNERS, RecordBudget, Trust, passes};
 
 /// CUDA C++ in, CUDA C++ out, and it runs on a CPU.
 ///
@@ -351,6 +351,15 @@ pub(crate) struct Believed {
     /// Leave out a pass of the normal form: it must be missed, or not matter
     #[arg(long, value_name = "PASS", value_parser = PossibleValuesParser::new(passes()), hide = true)]
     leave_out: Option<String>,
+
+    /// Run this planner alone, or none: the numbers must be the same
+    #[arg(long, value_name = "PLANNER", value_parser = PossibleValuesParser::new(planners()), hide = true)]
+    only: Option<String>,
+}
+
+/// What may be run alone: a planner, or none.
+pub(crate) fn planners() -> impl Iterator<Item = &'static str> {
+    PLANNERS.into_iter().chain(["none"])
 }
 
 fn fact_names() -> PossibleValuesParser {
@@ -364,6 +373,7 @@ impl Believed {
             doubted: fact(&self.doubt).map(|(_, fact)| *fact),
             denied: fact(&self.deny).map(|(_, fact)| *fact),
             left_out: passes().find(|name| self.leave_out.as_deref() == Some(name)),
+            only: planners().find(|name| self.only.as_deref() == Some(name)),
             gathers_few: false,
         }
     }

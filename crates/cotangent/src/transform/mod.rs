@@ -62,7 +62,7 @@ pub use request::{Analyses, Form, Named, Request};
 pub use reverse::{Decision, How, Plan, planned_reverse, reverse};
 pub use seeds::seeds;
 pub use shadow::{Shadows, shadow_name, shadow_type};
-pub use trust::{FACTS, Fact, Trust};
+pub use trust::{FACTS, Fact, PLANNERS, Trust};
 pub use variables::{Lifted, lift};
 
 /// The names of the passes before reverse mode and after it, in order.

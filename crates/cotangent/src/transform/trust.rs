@@ -52,6 +52,23 @@ pub const FACTS: [(&str, Fact); 13] = [
     ("shift", Fact::Shift),
 ];
 
+/// The planners: what makes a derivative cheaper and never changes its numbers but by rounding. Passes that are needed are not
+/// among them.
+pub const PLANNERS: [&str; 12] = [
+    "apart",
+    "call_once",
+    "fuse",
+    "gather",
+    "gather_tiles",
+    "left",
+    "merge",
+    "privatize",
+    "shift",
+    "sums_of_loops",
+    "together",
+    "winners",
+];
+
 /// What is believed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Trust {
@@ -61,6 +78,8 @@ pub struct Trust {
     pub denied: Option<Fact>,
     /// A pass of the normal form that is not run.
     pub left_out: Option<&'static str>,
+    /// The only planner that is run, if not all are. Another word than theirs runs none.
+    pub only: Option<&'static str>,
     /// Gathers are made of however few elements: tests are small.
     pub gathers_few: bool,
 }
@@ -69,6 +88,11 @@ impl Trust {
     /// Whether every fact is believed.
     pub(super) fn is_whole(self) -> bool {
         self.doubted.is_none() && self.denied.is_none() && self.left_out.is_none()
+    }
+
+    /// Whether a pass or a planner is run.
+    pub(super) fn runs(self, pass: &str) -> bool {
+        self.left_out != Some(pass) && self.only.is_none_or(|only| only == pass || !PLANNERS.contains(&pass))
     }
 
     /// What is taken to be true of a fact, of which `found` is known.

@@ -9,7 +9,7 @@ use std::sync::Once;
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{Diagnostic, INTERNAL, RECORD_BUDGET as OVER_BUDGET, RECORD_SIZE};
 use cotangent::ir::{Module, Space};
-use cotangent::transform::{Lifted, Request, lift};
+use cotangent::transform::{Lifted, Request, Trust, lift};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, Passes, direct_of, read, with_deep_stack};
@@ -74,11 +74,19 @@ pub(crate) enum Builds {
     Nvcc,
 }
 
+/// How kernels are checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) builds: Builds,
+    /// The only planner that is run, if not all are.
+    pub(crate) only: Option<&'static str>,
+}
+
 /// A derivative that is made for these kernels never needs longer, in seconds.
 const LONGEST: &str = "20";
 
 /// The outcomes of kernels, in order.
-pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], builds: Builds) -> Result<Vec<Outcome>> {
+pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], way: Way) -> Result<Vec<Outcome>> {
     remember_panics();
     let folder = tempfile::tempdir().context("cannot make a folder for the kernels")?;
     let file = folder.path().join("kernels.cu");
@@ -88,13 +96,13 @@ pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], builds: Builds) -> Res
     let input = Input { file: &file, flags: &flags, cuda_path: None, colour: false };
     let derived = with_deep_stack(|| {
         let passes = read(tools, &input)?;
-        let all: Vec<_> = (0..kernels.len()).map(|index| derive(&passes, index)).collect();
+        let all: Vec<_> = (0..kernels.len()).map(|index| derive(&passes, index, way.only)).collect();
         Ok((all, direct_of(&passes, &file)))
     });
     let (derived, direct) = match derived {
         Ok(derived) => derived,
         Err(Failure::Driver(DriverError::Rejected { message })) => {
-            return divided(tools, kernels, builds, "Clang rejects the kernel", &message);
+            return divided(tools, kernels, way, "Clang rejects the kernel", &message);
         }
         Err(failure) => return Err(failure.into()),
     };
@@ -112,14 +120,14 @@ pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], builds: Builds) -> Res
     if right.is_empty() {
         return Ok(outcomes);
     }
-    let programs = catch_unwind(AssertUnwindSafe(|| build(tools, &right, &file, &direct, builds, folder.path())));
+    let programs = catch_unwind(AssertUnwindSafe(|| build(tools, &right, &file, &direct, way.builds, folder.path())));
     let programs = match programs {
         Ok(Ok(programs)) => programs,
         Ok(Err(error)) if is_rejected(&error) => {
-            return divided(tools, kernels, builds, "the derivative does not compile", &format!("{error:#}"));
+            return divided(tools, kernels, way, "the derivative does not compile", &format!("{error:#}"));
         }
         Ok(Err(error)) => return Err(error),
-        Err(_) => return divided(tools, kernels, builds, &format!("panic: {}", last_panic()), "while printing"),
+        Err(_) => return divided(tools, kernels, way, &format!("panic: {}", last_panic()), "while printing"),
     };
     for (position, derived) in right.iter().enumerate() {
         let programs: Vec<Program> = programs.iter().map(|program| program.of(position)).collect();
@@ -133,7 +141,7 @@ fn ending(index: usize) -> String {
 }
 
 /// The outcomes of both halves; of a single kernel, that it is wrong in this way.
-fn divided(tools: &Tools, kernels: &[Kernel], builds: Builds, kind: &str, detail: &str) -> Result<Vec<Outcome>> {
+fn divided(tools: &Tools, kernels: &[Kernel], way: Way, kind: &str, detail: &str) -> Result<Vec<Outcome>> {
     if let [_] = kernels {
         let error = detail.lines().find(|line| line.contains("error:")).unwrap_or(detail);
         let message = error.split("error:").last().unwrap_or(error).trim();
@@ -142,8 +150,8 @@ fn divided(tools: &Tools, kernels: &[Kernel], builds: Builds, kind: &str, detail
         return Ok(vec![Outcome::Wrong { kind, detail: detail.join("\n") }]);
     }
     let (first, second) = kernels.split_at(kernels.len() / 2);
-    let mut all = outcomes(tools, first, builds)?;
-    all.extend(outcomes(tools, second, builds)?);
+    let mut all = outcomes(tools, first, way)?;
+    all.extend(outcomes(tools, second, way)?);
     Ok(all)
 }
 
@@ -173,11 +181,12 @@ fn gradients_as_asked(module: &Module, request: Request) -> Result<(Gradients, R
     }
 }
 
-fn derive(passes: &Passes, index: usize) -> Result<Derived, Outcome> {
+fn derive(passes: &Passes, index: usize, only: Option<&'static str>) -> Result<Derived, Outcome> {
     let name = Kernel::name(&ending(index));
     let wanted = Wanted::new(&name, None);
     let derived = catch_unwind(AssertUnwindSafe(|| {
         let (module, request) = lowered(passes.both(), &wanted)?;
+        let request = request.with_trust(Trust { only, ..Trust::default() });
         let forward = entry_of(&differentiate(&module, &request, Mode::Forward)?, Space::Kernel);
         let budget = RECORD_BUDGET.parse().ok().filter(|_| index % 2 == 1);
         let (gradients, request) = gradients_as_asked(&module, request.with_record_budget(budget))?;

@@ -18,10 +18,11 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use cotangent_driver::{Environment, Tools};
 
-use self::batch::{Builds, Outcome, outcomes};
+use self::batch::{Builds, Outcome, Way, outcomes};
 use self::generate::generate;
 use self::reduce::reduce;
 use self::tree::Kernel;
+use crate::arguments::planners;
 use crate::check::each_batch::each_batch;
 use crate::exit;
 
@@ -44,6 +45,8 @@ struct Options {
     refusals: bool,
     /// Have nvcc compile the kernels too, and execute what it makes.
     nvcc: bool,
+    /// The only planner that is run, if not all are.
+    only: Option<&'static str>,
     /// Print the kernels instead.
     print: bool,
 }
@@ -80,9 +83,10 @@ pub(crate) fn random(words: &[OsString]) -> Result<u8> {
             false => Builds::Widened,
         };
         let kernels: Vec<Kernel> = seeds.map(generate).collect();
-        let outcomes = outcomes(&tools, &kernels, builds)?;
+        let way = Way { builds, only: options.only };
+        let outcomes = outcomes(&tools, &kernels, way)?;
         for (kernel, outcome) in kernels.iter().zip(outcomes) {
-            note(&tools, kernel, outcome, builds, &options, &found)?;
+            note(&tools, kernel, outcome, way, &options, &found)?;
         }
         let found = found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let refused: usize = found.refused.values().map(|(count, _)| count).sum();
@@ -97,7 +101,7 @@ pub(crate) fn random(words: &[OsString]) -> Result<u8> {
 fn options(words: &[OsString]) -> Result<Options> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let mut options =
-        Options { seeds: 0..0, batch: 125, jobs, folder: None, refusals: false, nvcc: false, print: false };
+        Options { seeds: 0..0, batch: 125, jobs, folder: None, refusals: false, nvcc: false, only: None, print: false };
     let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -117,8 +121,12 @@ fn options(words: &[OsString]) -> Result<Options> {
             }
             "--batch" => options.batch = value.parse::<u64>()?.max(1),
             "--jobs" => options.jobs = value.parse::<usize>()?.max(1),
+            "--only" => {
+                let found = planners().find(|name| *name == value);
+                options.only = Some(found.with_context(|| format!("{value} is no planner"))?);
+            }
             "--wrong" => options.folder = Some(PathBuf::from(value)),
-            _ => bail!("{word} is none of --seeds, --batch, --jobs, --wrong, --refusals, --print"),
+            _ => bail!("{word} is none of --seeds, --batch, --jobs, --wrong, --only, --refusals, --nvcc, --print"),
         }
     }
     Ok(options)
@@ -129,7 +137,7 @@ fn note(
     tools: &Tools,
     kernel: &Kernel,
     outcome: Outcome,
-    builds: Builds,
+    way: Way,
     options: &Options,
     found: &Mutex<Found>,
 ) -> Result<()> {
@@ -150,7 +158,7 @@ fn note(
             return Ok(());
         }
         drop(found);
-        return small(tools, kernel, &kind, &detail, builds, options).map(drop);
+        return small(tools, kernel, &kind, &detail, way, options).map(drop);
     }
     let is_first = {
         let mut found = lock();
@@ -162,7 +170,7 @@ fn note(
     if !is_first {
         return Ok(());
     }
-    let fixture = small(tools, kernel, &kind, &detail, builds, options)?;
+    let fixture = small(tools, kernel, &kind, &detail, way, options)?;
     if let Some(entry) = lock().wrong.get_mut(&kind) {
         entry.1 = fixture;
     }
@@ -170,21 +178,14 @@ fn note(
 }
 
 /// The smallest kernel that is wrong or refused in this way, as a fixture.
-fn small(
-    tools: &Tools,
-    kernel: &Kernel,
-    kind: &str,
-    detail: &str,
-    builds: Builds,
-    options: &Options,
-) -> Result<String> {
+fn small(tools: &Tools, kernel: &Kernel, kind: &str, detail: &str, way: Way, options: &Options) -> Result<String> {
     // A smaller kernel is built only in the way in which the kernel is wrong.
-    let builds = match builds {
+    let builds = match way.builds {
         Builds::Nvcc if kind.contains("nvcc") => Builds::Nvcc,
         Builds::Native | Builds::Nvcc if kind.contains("native") => Builds::Native,
         Builds::Widened | Builds::Native | Builds::Nvcc => Builds::Widened,
     };
-    let (small, said) = reduce(tools, kernel, kind, builds)?;
+    let (small, said) = reduce(tools, kernel, kind, Way { builds, ..way })?;
     let said = if said.is_empty() { detail } else { &said };
     let fixture = small.fixture(&format!("{kind}\n{said}"));
     eprintln!("{fixture}");

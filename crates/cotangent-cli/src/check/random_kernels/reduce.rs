@@ -4,7 +4,7 @@
 use anyhow::Result;
 use cotangent_driver::Tools;
 
-use super::batch::{Builds, Outcome, outcomes};
+use super::batch::{Outcome, Way, outcomes};
 use super::tree::{Edit, Kernel};
 
 /// Edits that are tried at once.
@@ -14,7 +14,7 @@ const AT_ONCE: usize = 32;
 const BATCHES: usize = 60;
 
 /// The smallest kernel that was found, and what is said about it.
-pub(crate) fn reduce(tools: &Tools, kernel: &Kernel, kind: &str, builds: Builds) -> Result<(Kernel, String)> {
+pub(crate) fn reduce(tools: &Tools, kernel: &Kernel, kind: &str, way: Way) -> Result<(Kernel, String)> {
     let mut smallest = (kernel.clone(), String::new());
     let mut batches = 0;
     let is_same = |outcome: &Outcome| {
@@ -32,7 +32,7 @@ pub(crate) fn reduce(tools: &Tools, kernel: &Kernel, kind: &str, builds: Builds)
             }
             let candidates: Vec<Kernel> =
                 chunk.iter().map(|edit| smallest.0.edited(std::slice::from_ref(edit))).collect();
-            for (edit, outcome) in chunk.iter().zip(outcomes(tools, &candidates, builds)?) {
+            for (edit, outcome) in chunk.iter().zip(outcomes(tools, &candidates, way)?) {
                 found.extend(is_same(&outcome).map(|detail| (edit.clone(), detail)));
             }
             if !found.is_empty() {
@@ -49,7 +49,7 @@ pub(crate) fn reduce(tools: &Tools, kernel: &Kernel, kind: &str, builds: Builds)
             .map(|count| smallest.0.edited(&together[..count]))
             .filter(Kernel::is_valid)
             .collect();
-        let tried = if candidates.is_empty() { Vec::new() } else { outcomes(tools, &candidates, builds)? };
+        let tried = if candidates.is_empty() { Vec::new() } else { outcomes(tools, &candidates, way)? };
         let best = candidates.into_iter().zip(&tried).find_map(|(kernel, outcome)| Some((kernel, is_same(outcome)?)));
         smallest = best.unwrap_or(next);
     }

@@ -323,11 +323,11 @@ impl Pullbacks {
         };
         let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new())).transpose()?;
         let apart = match (kind, self.options.analyses) {
-            (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On) => {
+            (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On) if self.options.trust.runs("apart") => {
                 apart(&self.output, &function, &adjoints, ordering(normal, id))
             }
             // A caller may hand on parts of one array.
-            (Kind::Pullback(_) | Kind::Slopes(_), _) | (_, Analyses::Off) => Vec::new(),
+            (_, _) => Vec::new(),
         };
         let function = self.add(function, &adjoints, &copies)?;
         if augmented.is_some()
@@ -341,7 +341,9 @@ impl Pullbacks {
         }
         let is_launched = !self.options.is_deterministic && (matches!(kind, Kind::Split { .. }) || slots.is_none());
         let gathered = match (kind, self.options.analyses) {
-            (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On) if is_launched => {
+            (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On)
+                if is_launched && self.options.trust.runs("gather") =>
+            {
                 gather(&mut self.output, function, &adjoints, &self.own, self.options.trust)
             }
             (_, _) => None,
@@ -364,13 +366,14 @@ impl Pullbacks {
         }
         let active = |function: &Function| write::active_objects(normal, function, kind, &self.options);
         let mut function = moving.as_ref().unwrap_or(&normal.functions[id]);
+        let splits = splits && self.options.trust.runs("shift");
         let apart =
             lives_apart(normal, function).filter(|(apart, lives)| splits && differs(apart, lives, &active(apart)));
         let lives = apart.as_ref().map(|(_, lives)| lives.clone()).unwrap_or_default();
         function = apart.as_ref().map_or(function, |(apart, _)| apart);
         let known = LazyCell::new(|| active(function));
         let is_active = |local| known.is_active(&Object::local(local));
-        let is_asked = self.options.trust.left_out != Some(WINNERS);
+        let is_asked = self.options.trust.runs(WINNERS);
         let winners = if is_asked { keep_winners(normal, function, &is_active) } else { None };
         let function = winners.or(apart.map(|(apart, _)| apart)).or(moving);
         (function.map(with), lives)
@@ -386,7 +389,8 @@ impl Pullbacks {
         })?;
         let function = &normal.functions[id];
         let Kind::Gradient { wrt, rolled_back, .. } = kind else { return Ok(best) };
-        if function.space != Space::Host || self.options.analyses == Analyses::Off || best.record.is_none() {
+        let is_asked = self.options.analyses == Analyses::On && self.options.trust.runs("left");
+        if function.space != Space::Host || !is_asked || best.record.is_none() {
             return Ok(best);
         }
         let mut restored: Vec<Left> = Vec::new();

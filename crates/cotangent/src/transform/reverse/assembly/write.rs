@@ -214,7 +214,9 @@ fn believed_activity(
 ) -> Activity {
     let trust = options.trust;
     let shifts = match trust {
-        _ if options.analyses == Analyses::Off || trust.doubted == Some(Fact::Shift) => BTreeSet::new(),
+        _ if options.analyses == Analyses::Off || !trust.runs("shift") || trust.doubted == Some(Fact::Shift) => {
+            BTreeSet::new()
+        }
         Trust { denied: Some(Fact::Shift), .. } => candidates(primal),
         Trust { .. } => shifts(normal, objects, primal),
     };
