@@ -5,6 +5,7 @@
 mod activity;
 pub mod affine;
 mod anew;
+pub mod block_shape;
 mod chosen;
 mod effects;
 mod evidence;

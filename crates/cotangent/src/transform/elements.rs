@@ -46,6 +46,16 @@ pub(super) fn thread_number() -> Expr {
     Expr::binary(BinaryOp::Add, coordinate(Axis::X), Expr::binary(BinaryOp::Multiply, extent(Axis::X), rows))
 }
 
+/// The number of a thread with these coordinates, in a block of that shape.
+pub(super) fn number_in_shape(coordinates: [Expr; 3], extents: [u64; 3]) -> Expr {
+    let mut numbers = coordinates.into_iter().zip(extents).rev().filter(|(_, extent)| *extent > 1);
+    let Some((mut number, _)) = numbers.next() else { return uint(0) };
+    for (coordinate, extent) in numbers {
+        number = Expr::binary(BinaryOp::Add, coordinate, Expr::binary(BinaryOp::Multiply, uint(extent), number));
+    }
+    number
+}
+
 /// How many threads a block has.
 pub(super) fn thread_count() -> Expr {
     let [x, y, z] = Axis::ALL.map(|axis| builtin(Builtin::BlockDim(axis)));

@@ -6,6 +6,7 @@
 //! All threads of the block must come to the statement, since they meet before the sums and after them.
 
 mod additions;
+mod own;
 mod piece;
 mod scratch;
 mod solution;
@@ -14,23 +15,27 @@ use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow;
 
 use additions::{Addition, Known, additions};
+use own::{Kept, declare_kept, is_own, mentions, replace, uses as uses_of};
 use piece::{Piece, Vars, piece};
 use scratch::Scratch;
 use solution::{solution, values};
 
-use super::elements::{barrier, element_count, nth_element, thread_count, thread_number, uint};
+use super::elements::{
+    barrier, builtin, element_count, lengths, nth_element, number_in_shape, thread_count, thread_number, uint,
+};
 use super::locals::{NewLocals, assign, constant, declare, without_spans};
 use super::together::{SHARED_BYTES, is_for_all};
 use super::{AdjointParam, Fact, Trust};
 use crate::analysis::Uniform;
+use crate::analysis::block_shape::{Shape, Shapes};
 use crate::analysis::locals::locals;
 use crate::analysis::ordering::{called, is_barrier, is_without_jumps};
 use crate::analysis::root::{Root, Roots};
 use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
-use crate::ir::walk::{self, Node, PartMut};
+use crate::ir::walk::{self, Node, NodeMut, PartMut};
 use crate::ir::{
-    BarrierKind, BinaryOp, Block, Expr, For, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind,
-    Storage, Type,
+    Axis, BarrierKind, BinaryOp, Block, Builtin, Expr, For, Function, FunctionId, LocalId, Module, Place, Space, Stmt,
+    StmtKind, Storage, Type,
 };
 
 /// How many additions a thread must make at one place, so that sums are worth their barriers.
@@ -103,6 +108,7 @@ fn gathered(module: &Module, original: &Function, adjoints: &[AdjointParam]) -> 
         uniform: Uniform::in_module(module, original),
         adjoints: adjoints.iter().map(|param| Root::Param(param.adjoint)).collect(),
     };
+    let shapes = Shapes::new(module, original, &uses, adjoints);
     let mut names = NewLocals::new(module, original);
     let mut function = original.clone();
     let scratch = Scratch::new(&mut function, &mut names);
@@ -117,26 +123,68 @@ fn gathered(module: &Module, original: &Function, adjoints: &[AdjointParam]) -> 
         })
     };
     let numbers = [number("_thread", thread_number()), number("_threads", thread_count())];
-    let mut ctx = Ctx { module, known: &known, names, function, scratch, free, numbers };
+    let shape = Shape::default();
+    let mut ctx = Ctx {
+        module,
+        known: &known,
+        shapes: &shapes,
+        shape,
+        names,
+        function,
+        scratch,
+        free,
+        numbers,
+        kept: Vec::new(),
+        threads: Some(0),
+    };
     let mut body = original.body.clone();
     ctx.block(&mut body);
     if body == original.body {
         return None;
     }
-    let Ctx { mut function, scratch, .. } = ctx;
+    let Ctx { mut function, scratch, kept, threads, .. } = ctx;
+    declare_kept(&mut body, &function, &kept);
     let is_shared = |stmt: &&Stmt| {
         walk::declared_local(stmt).is_some_and(|local| function.locals[local].storage != Storage::Private)
     };
     let begin = body.iter().take_while(is_shared).count();
-    let arrays = scratch.used().into_iter().map(|array| declare(array, None));
-    body.splice(begin..begin, arrays.chain(added));
+    let arrays = scratch.used();
+    if let Some(threads) = threads {
+        arrays.iter().for_each(|array| shorten(&mut function, &mut body, *array, threads));
+    }
+    body.splice(begin..begin, arrays.into_iter().map(|array| declare(array, None)).chain(added));
+    // Where the shape of blocks is known, nobody may ask for the number of the thread.
+    for number in numbers.into_iter().rev() {
+        let position = body.iter().position(|stmt| walk::declared_local(stmt) == Some(number));
+        if let Some(position) = position.filter(|position| !walk::mentions(&body[position + 1..], number)) {
+            body.remove(position);
+        }
+    }
     function.body = body;
     Some(function)
+}
+
+/// Makes an array that threads hand numbers over in no longer than there are threads.
+fn shorten(function: &mut Function, body: &mut Block, array: LocalId, threads: u64) {
+    let Type::Array(element, length) = function.locals[array].ty.clone() else { return };
+    let ty = Type::Array(element, length.min(threads));
+    function.locals[array].ty = ty.clone();
+    let _ = walk::visit_block_mut(body, &mut |node| {
+        if let NodeMut::Place(place) = node
+            && place.as_local() == Some(array)
+        {
+            place.ty = ty.clone();
+        }
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 struct Ctx<'a> {
     module: &'a Module,
     known: &'a Known<'a>,
+    shapes: &'a Shapes<'a>,
+    /// What is known of blocks where it is looked.
+    shape: Shape,
     names: NewLocals,
     /// The function with the new variables; its body is not looked at.
     function: Function,
@@ -145,6 +193,10 @@ struct Ctx<'a> {
     free: u64,
     /// The number of the thread, and of threads in the block.
     numbers: [LocalId; 2],
+    /// Arrays of which each thread touches one element.
+    kept: Vec<Kept>,
+    /// The most threads that hand over numbers, if it is known wherever they do.
+    threads: Option<u64>,
 }
 
 /// What stands in the place of a statement's additions.
@@ -161,6 +213,10 @@ impl Ctx<'_> {
     /// A block that all threads of a block of the launch run, equally often.
     fn block(&mut self, block: &mut Block) {
         let mut out = Block::new();
+        let outside = self.shape;
+        self.shapes.learn(&mut self.shape, block);
+        let mut gathered = Vec::new();
+        let before = block.clone();
         // Whether sums were written, and no barrier since; then the barrier that came.
         let (mut is_open, mut closed) = (false, None);
         let mut rest: VecDeque<Stmt> = std::mem::take(block).into();
@@ -177,6 +233,10 @@ impl Ctx<'_> {
                     Some(position) => drop(out.splice(position..position, handed)),
                     None => out.extend(handed.into_iter().chain([barrier()])),
                 }
+                gathered.extend(sums.targets.iter().filter_map(|target| match target {
+                    Root::Shared(array) => Some(*array),
+                    Root::Private(_) | Root::Param(_) | Root::Behind(_) | Root::Global(_) | Root::Unknown => None,
+                }));
                 out.extend(sums.loops);
                 is_open = self.is_met_before_shared(&rest, sums.is_of_global);
                 if !is_open {
@@ -195,7 +255,24 @@ impl Ctx<'_> {
             }
             out.push(stmt);
         }
+        for array in gathered {
+            self.keep_own(array, &before, &mut out);
+        }
+        self.shape = outside;
         *block = out;
+    }
+
+    /// Has a variable stand for each thread's element of an array, if a block alone uses the array, and threads touch no other
+    /// elements now.
+    fn keep_own(&mut self, array: LocalId, before: &Block, block: &mut Block) {
+        let entry = self.function.locals[array].clone();
+        let Some(own) = own_axes(&entry.ty, &self.shape) else { return };
+        let is_used_here = uses_of(&self.known.function.body, array) == mentions(before, array);
+        if is_used_here && is_own(&self.function, block, array, &own) {
+            let variable = self.names.add(&mut self.function, &entry.name, entry.ty.innermost_element().clone());
+            self.kept.push((array, variable));
+            replace(block, (array, variable));
+        }
     }
 
     /// Whether a barrier comes before statements that look at shared memory, or, if the sums were made of memory that blocks
@@ -260,7 +337,7 @@ impl Ctx<'_> {
             sums.is_of_global |= parts.into_iter().any(|part| walk::loads_any(part, of_global));
             if !sums.targets.contains(&Root::Shared(addition.target)) {
                 let to_it: Vec<&Addition> = found.iter().filter(|other| other.target == addition.target).collect();
-                sums.loops.push(self.sum(addition.target, &to_it));
+                sums.loops.extend(self.sum(addition.target, &to_it));
                 sums.targets.push(Root::Shared(addition.target));
             }
         }
@@ -269,7 +346,15 @@ impl Ctx<'_> {
 
     /// The statements by which each thread hands over its numbers.
     fn handed(&mut self) -> Block {
-        let thread = Expr::load(Place::local(self.numbers[0], Type::UINT));
+        let extents = self.shape.extents();
+        let count = extents.map(|extents| extents.into_iter().product::<u64>());
+        if !self.scratch.handed.is_empty() {
+            self.threads = self.threads.zip(count).map(|(most, count)| most.max(count));
+        }
+        let thread = match extents {
+            Some(extents) => number_in_shape(coordinates(), extents),
+            None => Expr::load(Place::local(self.numbers[0], Type::UINT)),
+        };
         let handed = self.scratch.take().into_iter();
         let mut stores: Block =
             handed.map(|(array, value)| assign(self.scratch.place(array).index(thread.clone()), value)).collect();
@@ -279,16 +364,22 @@ impl Ctx<'_> {
         stores
     }
 
-    /// The loop in which each thread sums what is added to its elements of an array.
-    fn sum(&mut self, target: LocalId, additions: &[&Addition]) -> Stmt {
+    /// The statements by which each thread sums what is added to its elements of an array.
+    fn sum(&mut self, target: LocalId, additions: &[&Addition]) -> Block {
         let [thread, threads] = self.numbers.map(|number| Expr::load(Place::local(number, Type::UINT)));
         let array = Place::local(target, self.function.locals[target].ty.clone());
         let count = element_count(&array.ty);
-        let mut vars = Vars { function: &mut self.function, names: &mut self.names };
+        let own: Option<Vec<Expr>> = own_axes(&array.ty, &self.shape)
+            .map(|axes| axes.into_iter().map(|axis| builtin(Builtin::ThreadIdx(axis))).collect());
+        let mut vars = Vars { function: &mut self.function, names: &mut self.names, shape: self.shape };
         let counter = vars.add("_k", Type::UINT);
         let number = Expr::load(Place::local(counter, Type::UINT));
-        let mut element = nth_element(array.clone(), number.clone(), count);
+        let mut element = match &own {
+            Some(indices) => indices.iter().fold(array.clone(), |place, index| place.index(index.clone())),
+            None => nth_element(array.clone(), number.clone(), count),
+        };
         let total = Place::local(vars.add("_sum", element.ty.clone()), element.ty.clone());
+        let number = own.clone().unwrap_or_else(|| vec![number]);
         let mut pieces: Vec<Piece> =
             additions.iter().map(|addition| piece(&mut vars, addition, &number, &total)).collect();
         // What one addition finds about the element holds for the whole.
@@ -300,20 +391,34 @@ impl Ctx<'_> {
         body.extend(pieces.into_iter().flat_map(|piece| piece.around.around(piece.sum)));
         let value = Expr::binary(BinaryOp::Add, Expr::load(element.clone()), Expr::load(total));
         body.push(assign(element, value));
-        let body = around.unwrap_or_default().around(body);
-        let head = For {
-            counter,
-            from: thread,
-            test: BinaryOp::Less,
-            to: uint(count),
-            step: BinaryOp::Add,
-            by: threads,
-            body,
-        };
+        let mut body = around.unwrap_or_default().around(body);
+        if own.is_none() {
+            let (test, step) = (BinaryOp::Less, BinaryOp::Add);
+            let head = For { counter, from: thread, test, to: uint(count), step, by: threads, body };
+            body = vec![Stmt::new(StmtKind::For(Box::new(head)))];
+        }
         let name = self.function.local_name(target);
-        Stmt::new(StmtKind::For(Box::new(head)))
-            .noted(&format!("each element of {name} gathers what threads add to it"))
+        if let Some(first) = body.first_mut() {
+            first.note = Some(format!("each element of {name} gathers what threads add to it").into());
+        }
+        body
     }
+}
+
+/// The coordinates of the thread.
+fn coordinates() -> [Expr; 3] {
+    Axis::ALL.map(|axis| builtin(Builtin::ThreadIdx(axis)))
+}
+
+/// The coordinates that are the indices of the one element that each thread has of an array, if blocks have its shape.
+fn own_axes(ty: &Type, shape: &Shape) -> Option<Vec<Axis>> {
+    let mut own: Vec<(Axis, u64)> = Axis::ALL.into_iter().zip(shape.extents()?).rev().collect();
+    let all = lengths(ty);
+    while own.len() > all.len() && own[0].1 == 1 {
+        own.remove(0);
+    }
+    let is_shape = own.iter().map(|(_, extent)| extent).eq(&all);
+    is_shape.then(|| own.into_iter().map(|(axis, _)| axis).collect())
 }
 
 /// How many additions a thread makes, or usually makes.

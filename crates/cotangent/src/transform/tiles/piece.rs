@@ -5,17 +5,22 @@ use std::ops::ControlFlow;
 
 use super::additions::{Addition, Var, is_always_defined};
 use super::solution::{Solution, When, solution};
+use crate::analysis::block_shape::Shape;
 use crate::ir::walk::{self, NodeMut};
 use crate::ir::{
     Axis, BinaryOp, Block, Builtin, Expr, ExprKind, For, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type,
 };
-use crate::transform::elements::{builtin, quotient_and_rest, uint};
+use crate::transform::elements::{
+    builtin, lengths as lengths_of, number_in_shape, quotient_and_rest, thread_number, uint,
+};
 use crate::transform::locals::{NewLocals, assign, declare, drop_unused, when};
 
 /// Where new variables come from.
 pub(super) struct Vars<'a> {
     pub(super) function: &'a mut Function,
     pub(super) names: &'a mut NewLocals,
+    /// What is known of blocks.
+    pub(super) shape: Shape,
 }
 
 impl Vars<'_> {
@@ -56,16 +61,16 @@ impl Around {
     }
 }
 
-/// Sums what threads add to the element of that number.
-pub(super) fn piece(vars: &mut Vars<'_>, addition: &Addition, number: &Expr, total: &Place) -> Piece {
+/// Sums what threads add to an element: that of a number, or that of an index for each dimension.
+pub(super) fn piece(vars: &mut Vars<'_>, addition: &Addition, element: &[Expr], total: &Place) -> Piece {
     let solution = solution(vars.function, addition).expect("only such additions are taken");
     let axes = ["_x", "_y", "_z"].map(|name| vars.add(name, Type::UINT));
     let counters = addition.loops.iter().map(|head| {
         let original = vars.function.locals[head.counter].clone();
         (head.counter, vars.add(&original.name, original.ty))
     });
-    let writer = Writer { counters: counters.collect(), axes, function: vars.function, addition, solution };
-    writer.piece(number, total)
+    let (counters, shape) = (counters.collect(), vars.shape);
+    Writer { counters, axes, function: vars.function, addition, solution, shape }.piece(element, total)
 }
 
 struct Writer<'a> {
@@ -76,12 +81,13 @@ struct Writer<'a> {
     counters: HashMap<LocalId, LocalId>,
     /// The coordinates of a thread that adds.
     axes: [LocalId; 3],
+    shape: Shape,
 }
 
 impl Writer<'_> {
-    fn piece(&self, number: &Expr, total: &Place) -> Piece {
+    fn piece(&self, element: &[Expr], total: &Place) -> Piece {
         let mut levels = [Around::default(), Around::default(), Around::default()];
-        for (dimension, index) in self.solution.dimensions.iter().zip(self.indices(number)) {
+        for (dimension, index) in self.solution.dimensions.iter().zip(self.indices(element)) {
             let offset = dimension.others.offset;
             let Some(var) = dimension.var else {
                 let is_it = Expr::binary(BinaryOp::Equal, index, uint_of(offset));
@@ -106,7 +112,7 @@ impl Writer<'_> {
         let [around, tried, last] = levels;
         let value = Expr::binary(BinaryOp::Add, Expr::load(total.clone()), self.named(&self.addition.value));
         let mut sum = last.around(vec![assign(total.clone(), value)]);
-        for axis in &self.solution.free {
+        for axis in self.solution.free.iter().filter(|axis| self.shape.extent(**axis) != Some(1)) {
             sum = vec![self.over_threads(*axis, sum)];
         }
         sum = tried.around(sum);
@@ -119,9 +125,20 @@ impl Writer<'_> {
         Piece { around, sum, names: self.names() }
     }
 
-    /// The coordinates of the element of a number.
-    fn indices(&self, number: &Expr) -> Vec<Expr> {
-        let mut rest = number.clone();
+    /// The coordinates of an element.
+    fn indices(&self, element: &[Expr]) -> Vec<Expr> {
+        let lengths = self.solution.lengths.len();
+        if element.len() == lengths {
+            return element.to_vec();
+        }
+        let of_element = lengths_of(&self.function.locals[self.addition.target].ty);
+        let mut rest = element.iter().zip(of_element).fold(uint(0), |number, (index, length)| {
+            let rows = Expr::binary(BinaryOp::Multiply, number, uint(length));
+            Expr::binary(BinaryOp::Add, rows, index.clone())
+        });
+        if let [number] = element {
+            rest = number.clone();
+        }
         let mut indices = Vec::new();
         for position in 1..self.solution.lengths.len() {
             let [index, inner] = quotient_and_rest(rest, self.solution.lengths[position..].iter().product());
@@ -137,6 +154,7 @@ impl Writer<'_> {
         let mut conds = Vec::new();
         for (dimension, length) in self.solution.dimensions.iter().zip(&self.solution.lengths) {
             match dimension.var {
+                Some(Var::Coordinate(axis)) if self.shape.extent(axis).is_some_and(|extent| *length <= extent) => {}
                 Some(Var::Coordinate(axis)) => {
                     let [coordinate, extent] = [Builtin::ThreadIdx(axis), Builtin::BlockDim(axis)].map(builtin);
                     conds.push((Expr::binary(BinaryOp::Less, coordinate, extent), true));
@@ -178,7 +196,8 @@ impl Writer<'_> {
     /// A loop over the threads with different coordinates.
     fn over_threads(&self, axis: Axis, body: Block) -> Stmt {
         let (test, step) = (BinaryOp::Less, BinaryOp::Add);
-        let (from, to, by) = (uint(0), builtin(Builtin::BlockDim(axis)), uint(1));
+        let to = self.shape.extent(axis).map_or_else(|| builtin(Builtin::BlockDim(axis)), uint);
+        let (from, by) = (uint(0), uint(1));
         let head = For { counter: self.local(Var::Coordinate(axis)), from, test, to, step, by, body };
         Stmt::new(StmtKind::For(Box::new(head)))
     }
@@ -204,11 +223,24 @@ impl Writer<'_> {
     /// An expression of the adding thread's coordinates and counters.
     fn named(&self, expr: &Expr) -> Expr {
         let mut named = expr.clone();
+        // Parts are visited before what they are parts of.
+        if let Some(extents) = self.shape.extents() {
+            let (general, number) =
+                (thread_number(), number_in_shape(Axis::ALL.map(|axis| self.coordinate(axis)), extents));
+            let _ = walk::visit_expr_mut(&mut named, &mut |node| {
+                if let NodeMut::Expr(expr) = node
+                    && *expr == general
+                {
+                    *expr = number.clone();
+                }
+                ControlFlow::<()>::Continue(())
+            });
+        }
         let _ = walk::visit_expr_mut(&mut named, &mut |node| {
             match node {
                 NodeMut::Expr(expr) => {
                     if let ExprKind::Builtin(Builtin::ThreadIdx(axis)) = expr.kind {
-                        *expr = Expr::load(self.variable(Var::Coordinate(axis)));
+                        *expr = self.coordinate(axis);
                     }
                 }
                 NodeMut::Place(Place { kind: PlaceKind::Local(local), .. }) => {
@@ -219,6 +251,14 @@ impl Writer<'_> {
             ControlFlow::<()>::Continue(())
         });
         named
+    }
+
+    /// A coordinate of the adding thread.
+    fn coordinate(&self, axis: Axis) -> Expr {
+        match self.shape.extent(axis) {
+            Some(1) if self.solution.free.contains(&axis) => uint(0),
+            Some(_) | None => Expr::load(self.variable(Var::Coordinate(axis))),
+        }
     }
 
     fn local(&self, var: Var) -> LocalId {
