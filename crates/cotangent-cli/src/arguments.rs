@@ -331,7 +331,7 @@ pub(crate) struct Check {
     pub(crate) mode: Checked,
 
     #[command(flatten)]
-    pub(crate) believed: Believed,
+    pub(crate) believed: Box<Believed>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,

@@ -15,13 +15,13 @@ use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow;
 
 use additions::{Addition, Known, additions};
-use own::{Kept, declare_kept, is_own, mentions, replace, uses as uses_of};
+use own::{Kept, declare_kept, is_own, mentions, own_axes, replace, uses as uses_of};
 use piece::{Piece, Vars, piece};
 use scratch::Scratch;
 use solution::{solution, values};
 
 use super::elements::{
-    barrier, builtin, element_count, lengths, nth_element, number_in_shape, thread_count, thread_number, uint,
+    barrier, builtin, element_count, nth_element, number_in_shape, thread_count, thread_number, uint,
 };
 use super::locals::{NewLocals, assign, constant, declare, without_spans};
 use super::together::{SHARED_BYTES, is_for_all};
@@ -324,7 +324,11 @@ impl Ctx<'_> {
     fn sums(&mut self, stmt: &Stmt) -> Option<Sums> {
         self.scratch.handed.clear();
         let known = self.known;
-        let is_wanted = |addition: &Addition| solution(known.function, addition).is_some();
+        let shape = self.shape;
+        let is_wanted = |addition: &Addition| {
+            let is_own = own_axes(&known.function.locals[addition.target].ty, &shape).is_some();
+            solution(known.function, addition, is_own).is_some()
+        };
         let (found, rest) = additions(known, stmt, &mut self.scratch, &is_wanted)?;
         let count: i128 = found.iter().map(additions_of_thread).sum();
         if count < MIN_ADDITIONS || self.scratch.bytes(self.module) > self.free {
@@ -408,17 +412,6 @@ impl Ctx<'_> {
 /// The coordinates of the thread.
 fn coordinates() -> [Expr; 3] {
     Axis::ALL.map(|axis| builtin(Builtin::ThreadIdx(axis)))
-}
-
-/// The coordinates that are the indices of the one element that each thread has of an array, if blocks have its shape.
-fn own_axes(ty: &Type, shape: &Shape) -> Option<Vec<Axis>> {
-    let mut own: Vec<(Axis, u64)> = Axis::ALL.into_iter().zip(shape.extents()?).rev().collect();
-    let all = lengths(ty);
-    while own.len() > all.len() && own[0].1 == 1 {
-        own.remove(0);
-    }
-    let is_shape = own.iter().map(|(_, extent)| extent).eq(&all);
-    is_shape.then(|| own.into_iter().map(|(axis, _)| axis).collect())
 }
 
 /// How many additions a thread makes, or usually makes.

@@ -41,6 +41,8 @@ pub(super) struct Addition {
     pub(super) loops: Vec<For>,
     pub(super) conds: Vec<Expr>,
     pub(super) value: Expr,
+    /// Whether a block would sum what all its threads add.
+    pub(super) is_together: bool,
 }
 
 /// What is known about the function.
@@ -207,9 +209,13 @@ impl Reader<'_> {
 
     /// What a statement adds to an element of an array in shared memory.
     fn addition(&mut self, stmt: &Stmt, around: &Around) -> Option<Addition> {
-        let StmtKind::Atomic { op: AtomicOp::Add, scope: Scope::Device, place, value, into: None, .. } = &stmt.kind
-        else {
+        let StmtKind::Atomic { op: AtomicOp::Add, scope, place, value, into: None, .. } = &stmt.kind else {
             return None;
+        };
+        let is_together = match scope {
+            Scope::Device => false,
+            Scope::Together => true,
+            Scope::Block | Scope::System | Scope::Anywhere => return None,
         };
         let (target, indices) = element(place)?;
         let is_array = self.known.function.locals[target].storage == Storage::Shared
@@ -224,7 +230,7 @@ impl Reader<'_> {
         let handed = self.scratch.handed.len();
         let value = self.carried(value, false);
         let Around { loops, conds } = around.clone();
-        let addition = value.map(|value| Addition { target, index, loops, conds, value });
+        let addition = value.map(|value| Addition { target, index, loops, conds, value, is_together });
         let addition = addition.filter(|addition| (self.is_wanted)(addition));
         if addition.is_none() {
             self.scratch.handed.truncate(handed);

@@ -3,14 +3,26 @@
 
 use std::ops::ControlFlow;
 
-use crate::analysis::block_shape::coordinate;
+use crate::analysis::block_shape::{Shape, coordinate};
 use crate::analysis::locals::{Locals, locals};
 use crate::ir::walk::{self, Node, NodeMut};
 use crate::ir::{Axis, BarrierKind, Block, Function, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::transform::elements::lengths;
 use crate::transform::locals::{constant, declare};
 
 /// An array, and the variable that stands for each thread's element.
 pub(super) type Kept = (LocalId, LocalId);
+
+/// The coordinates that are the indices of the one element that each thread has of an array, if blocks have its shape.
+pub(super) fn own_axes(ty: &Type, shape: &Shape) -> Option<Vec<Axis>> {
+    let mut own: Vec<(Axis, u64)> = Axis::ALL.into_iter().zip(shape.extents()?).rev().collect();
+    let all = lengths(ty);
+    while own.len() > all.len() && own[0].1 == 1 {
+        own.remove(0);
+    }
+    let is_shape = own.iter().map(|(_, extent)| extent).eq(&all);
+    is_shape.then(|| own.into_iter().map(|(axis, _)| axis).collect())
+}
 
 /// How often a block mentions an array.
 pub(super) fn mentions(block: &[Stmt], array: LocalId) -> usize {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::additions::{Addition, Var, is_always_defined};
+use super::own::own_axes;
 use super::solution::{Solution, When, solution};
 use crate::analysis::block_shape::Shape;
 use crate::ir::walk::{self, NodeMut};
@@ -63,7 +64,8 @@ impl Around {
 
 /// Sums what threads add to an element: that of a number, or that of an index for each dimension.
 pub(super) fn piece(vars: &mut Vars<'_>, addition: &Addition, element: &[Expr], total: &Place) -> Piece {
-    let solution = solution(vars.function, addition).expect("only such additions are taken");
+    let is_own = own_axes(&vars.function.locals[addition.target].ty, &vars.shape).is_some();
+    let solution = solution(vars.function, addition, is_own).expect("only such additions are taken");
     let axes = ["_x", "_y", "_z"].map(|name| vars.add(name, Type::UINT));
     let counters = addition.loops.iter().map(|head| {
         let original = vars.function.locals[head.counter].clone();

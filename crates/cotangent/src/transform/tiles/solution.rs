@@ -43,8 +43,9 @@ pub(super) enum When {
 }
 
 /// Solves the index of an addition. None if it cannot be, if the element has nothing to do with the thread, or if a loop adds
-/// to one element again and again: then each thread should sum first.
-pub(super) fn solution(function: &Function, addition: &Addition) -> Option<Solution> {
+/// to one element again and again: then each thread should sum first. Where each thread has an element of its own (`is_own`), counters
+/// alone may choose one.
+pub(super) fn solution(function: &Function, addition: &Addition, is_own: bool) -> Option<Solution> {
     let all = lengths(&function.locals[addition.target].ty);
     if all.len() != addition.index.len() {
         return None;
@@ -70,10 +71,13 @@ pub(super) fn solution(function: &Function, addition: &Addition) -> Option<Solut
     let is_of_loops =
         others().chain(solved()).all(|var| matches!(var, Var::Coordinate(_)) || counters().any(|it| it == var));
     let is_of_thread = solved().any(|var| matches!(var, Var::Coordinate(_)));
+    let is_of_counters = solution.dimensions.iter().all(|dimension| matches!(dimension.var, Some(Var::Counter(_))));
+    // What a block would sum has one place for all threads: only owners can share it out.
+    let is_shared_out = is_own && is_of_counters || is_of_thread && !addition.is_together;
     let tried = addition.loops.iter().filter(|head| others().any(|var| var == Var::Counter(head.counter)));
     let free = Axis::ALL.into_iter().filter(|axis| occurs(Var::Coordinate(*axis)) == 0);
     let (tried, free) = (tried.cloned().collect(), free.collect());
-    (is_once && is_of_loops && is_of_thread).then_some(())?;
+    (is_once && is_of_loops && is_shared_out).then_some(())?;
     let solution = Solution { tried, free, ..solution };
     solution.is_in_order(addition).then_some(solution)
 }

@@ -43,3 +43,19 @@ pub(super) struct Assembly<'a> {
     /// Shared arrays that a loop of the reverse sweep fills again before it reads them.
     filled: BTreeSet<LocalId>,
 }
+
+impl<'a> Assembly<'a> {
+    /// A derivative of which nothing is written yet.
+    fn new(rules: Rules<'a>, limit: Option<Limit>, left: Vec<Left>) -> Self {
+        Assembly {
+            rules,
+            uses_record: false,
+            limit,
+            flat: Flat::default(),
+            left,
+            stacked: Vec::new(),
+            filled: BTreeSet::new(),
+            word: 0,
+        }
+    }
+}

@@ -11,7 +11,6 @@ use super::super::rules::{Refused, Rules, Threads};
 use super::super::stretches::LoopNumber;
 use super::super::variables::Variables;
 use super::block::{Changed, Sweeps};
-use super::flat::Flat;
 use super::record::{self, Limit, Start};
 use super::settle::Kept;
 use super::split::Apart;
@@ -152,16 +151,7 @@ pub(in crate::transform::reverse) fn write(
     rules.refused.diagnostics.extend(refused_stores(normal, id, &objects, &activity));
     rules.refused.diagnostics.extend(refused_views(normal, primal, &objects, &activity));
     let (adjoints, sums) = rules.adjoint_params(&named, kind);
-    let mut assembly = Assembly {
-        rules,
-        uses_record: false,
-        limit,
-        flat: Flat::default(),
-        left,
-        stacked: Vec::new(),
-        filled: BTreeSet::new(),
-        word: 0,
-    };
+    let mut assembly = Assembly::new(rules, limit, left);
     let (slots, augmented, needed) = match kind {
         Kind::Split { .. } => assembly.write_apart(&sums),
         Kind::Gradient { .. } | Kind::Pullback(_) | Kind::Slopes(_) => {
