@@ -61,6 +61,11 @@ impl Values<'_> {
                     | StmtKind::Pop { .. }
                     | StmtKind::Opaque { .. } => {}
                 },
+                // An array may be reached by its name too, whatever pointers lead to it.
+                Node::Place(place) if matches!(place.ty, Type::Float(_)) => handed.extend(self.named(place)),
+                Node::Expr(Expr { kind: ExprKind::Load(place), ty: Type::Record(_), .. }) => {
+                    handed.extend(self.named(place));
+                }
                 Node::Place(_) | Node::Expr(_) => {}
             }
             ControlFlow::<()>::Continue(())
@@ -75,6 +80,11 @@ impl Values<'_> {
         };
         let all: BTreeSet<Object> = elements.iter().flat_map(|(_, objects)| objects.clone()).collect();
         all.into_iter().filter(is_owned).collect()
+    }
+
+    /// The object whose adjoint a place is a part of by its own name.
+    fn named(&self, place: &Place) -> Option<Object> {
+        self.vars.primal_of(walk::own_variable(place)?).map(Object::local)
     }
 
     /// Whether the index of an element is another one for each value of a counter.
