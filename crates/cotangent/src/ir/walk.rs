@@ -521,6 +521,16 @@ pub fn mentions(block: &[Stmt], local: LocalId) -> bool {
     visit_block(block, &mut |node| is_mention(node, local)).is_break()
 }
 
+/// How often a block mentions a variable.
+pub fn count_mentions(block: &[Stmt], local: LocalId) -> usize {
+    let mut count = 0;
+    let _ = visit_block(block, &mut |node| {
+        count += usize::from(is_mention(node, local).is_break());
+        ControlFlow::<()>::Continue(())
+    });
+    count
+}
+
 /// Whether an expression reads or points to a variable.
 pub fn expr_mentions(expr: &Expr, local: LocalId) -> bool {
     visit_expr(expr, &mut |node| is_mention(node, local)).is_break()

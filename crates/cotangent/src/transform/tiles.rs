@@ -15,7 +15,7 @@ use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow;
 
 use additions::{Addition, Known, additions};
-use own::{Kept, declare_kept, is_own, mentions, own_axes, replace, uses as uses_of};
+use own::{Kept, declare_kept, is_own, own_axes, replace, uses as uses_of};
 use piece::{Piece, Vars, piece};
 use scratch::Scratch;
 use solution::{solution, values};
@@ -267,7 +267,7 @@ impl Ctx<'_> {
     fn keep_own(&mut self, array: LocalId, before: &Block, block: &mut Block) {
         let entry = self.function.locals[array].clone();
         let Some(own) = own_axes(&entry.ty, &self.shape) else { return };
-        let is_used_here = uses_of(&self.known.function.body, array) == mentions(before, array);
+        let is_used_here = uses_of(&self.known.function.body, array) == walk::count_mentions(before, array);
         if is_used_here && is_own(&self.function, block, array, &own) {
             let variable = self.names.add(&mut self.function, &entry.name, entry.ty.innermost_element().clone());
             self.kept.push((array, variable));

@@ -24,20 +24,10 @@ pub(super) fn own_axes(ty: &Type, shape: &Shape) -> Option<Vec<Axis>> {
     is_shape.then(|| own.into_iter().map(|(axis, _)| axis).collect())
 }
 
-/// How often a block mentions an array.
-pub(super) fn mentions(block: &[Stmt], array: LocalId) -> usize {
-    let mut count = 0;
-    let _ = walk::visit_block(block, &mut |node| {
-        count += usize::from(matches!(node, Node::Place(place) if place.as_local() == Some(array)));
-        ControlFlow::<()>::Continue(())
-    });
-    count
-}
-
 /// How often a kernel mentions an array beside clearing it when it begins.
 pub(super) fn uses(body: &[Stmt], array: LocalId) -> usize {
     let rest = body.iter().filter(|stmt| !clears(stmt, array));
-    rest.map(|stmt| mentions(std::slice::from_ref(stmt), array)).sum()
+    rest.map(|stmt| walk::count_mentions(std::slice::from_ref(stmt), array)).sum()
 }
 
 /// Whether a statement does nothing but clear an array.
@@ -57,7 +47,7 @@ pub(super) fn is_own(function: &Function, block: &Block, array: LocalId, own: &[
         count += usize::from(matches!(node, Node::Place(place) if is_element(place)));
         ControlFlow::<()>::Continue(())
     });
-    count == mentions(&function.body, array)
+    count == walk::count_mentions(&function.body, array)
 }
 
 /// Whether a place is the element with these coordinates, the outermost first.

@@ -24,6 +24,7 @@ use super::settle::Kept;
 use crate::analysis::{self, Object};
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, Stmt, StmtKind, Type};
+use crate::transform::elements::barrier;
 use crate::transform::locals::{assign, copy_block, declare, rename};
 
 /// How the reverse sweep knows the iterations.
@@ -85,6 +86,7 @@ impl Assembly<'_> {
         let is_memory = |object: &&Object| !object.as_local().is_some_and(|local| self.rules.vars.is_register(local));
         let unstable = here.iter().filter(is_memory).cloned().collect();
         self.filled.extend(&reloaded);
+        let meeting = self.meeting_before_filling(&it, &reloaded);
         self.rules.frames.enter(Frame { is_loop: true, declared, unstable, reloaded, known: known.clone() });
         let pair = self.block(body, &mut Changed::default(), false);
         let mut needed = self.needed_by(&pair.reverse);
@@ -98,7 +100,46 @@ impl Assembly<'_> {
             let body = pair.forward.into_iter().chain(exit.cloned()).collect();
             return Pair { forward: vec![with_body(stmt, body)], reverse: Block::new() };
         }
-        self.both_loops(&it, known.as_ref(), pair.reverse, sliced, &needed, here)
+        let mut pair = self.both_loops(&it, known.as_ref(), pair.reverse, sliced, &needed, here);
+        pair.reverse.splice(0..0, meeting);
+        pair
+    }
+
+    /// Where threads meet before a loop fills shared arrays again that are read after it too: the last barrier of the loop stood
+    /// between its last stores and those reads, and the first iteration of the reverse loop stores before it meets.
+    fn meeting_before_filling(&self, it: &Loop<'_>, filled: &BTreeSet<LocalId>) -> Option<Stmt> {
+        let inside = std::slice::from_ref(it.stmt);
+        let all = &self.rules.facts.primal.body;
+        let is_read_elsewhere =
+            |array: &LocalId| walk::count_mentions(all, *array) > walk::count_mentions(inside, *array);
+        if !filled.iter().any(is_read_elsewhere) {
+            return None;
+        }
+        let mut found: Option<Stmt> = None;
+        walk::each_stmt(inside, &mut |stmt| match stmt.kind {
+            StmtKind::Barrier { kind, .. } if kind.is_of_block() => found = Some(barrier()),
+            StmtKind::Barrier { kind, .. } if kind.is_meeting() && found.is_none() => found = Some(stmt.clone()),
+            StmtKind::Barrier { .. }
+            | StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Accumulate { .. }
+            | StmtKind::Call { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For(_)
+            | StmtKind::While { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Atomic { .. }
+            | StmtKind::Collective { .. }
+            | StmtKind::Launch(_)
+            | StmtKind::Runtime { .. }
+            | StmtKind::Push { .. }
+            | StmtKind::Pop { .. }
+            | StmtKind::Opaque { .. } => {}
+        });
+        found
     }
 
     fn both_loops(
