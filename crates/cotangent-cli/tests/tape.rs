@@ -1,4 +1,5 @@
-//! The tape library's staging between GPU and host, on the CPU's CUDA and with the real nvcc and libcudart.
+//! The tape library's staging between GPU and host, and the records of host code on it, on the CPU's CUDA and with the real
+//! nvcc and libcudart.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,8 +9,8 @@ use cotangent_driver::tools::find_nvcc;
 use cotangent_tape::Error;
 use cotangent_tape::device::{Cuda, CudaFunctions};
 
-fn example() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/tape/device.cu")
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/tape").join(name)
 }
 
 /// Cargo builds all kinds of the library beside this test.
@@ -25,8 +26,13 @@ fn succeeds(command: &mut Command) -> String {
 }
 
 fn run(flags: &[&str]) -> String {
+    succeeds(&mut running("device.cu", flags))
+}
+
+fn running(name: &str, flags: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
-    succeeds(command.arg("run").arg(example()).args(flags).arg("--").arg(library()))
+    command.arg("run").arg(example(name)).args(flags).arg("--").arg(library());
+    command
 }
 
 const EXPECTED: &str = "20 steps of 100000 numbers, 16 MB to the host and back\nworst difference: none\n";
@@ -50,8 +56,28 @@ fn staging_builds_with_nvcc() {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
     let mut command = Command::new(nvcc);
     command.args(["-arch=sm_80", "-std=c++17", "-Werror", "all-warnings", "-I"]).arg(include);
-    command.arg(example()).arg(library()).args(["-lpthread", "-ldl", "-o"]).arg(folder.path().join("device"));
+    command
+        .arg(example("device.cu"))
+        .arg(library())
+        .args(["-lpthread", "-ldl", "-o"])
+        .arg(folder.path().join("device"));
     succeeds(&mut command);
+}
+
+/// Four times what may be in memory, through the disk and back.
+#[test]
+fn records_of_host_code_go_on_to_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = succeeds(&mut running("records.cu", &["--args", folder.path().to_str().unwrap()]));
+    assert_eq!(said, "8 MiB of memory, off by less than 1e-6\n");
+}
+
+/// Without a folder there is no room for them: the gradient throws, and gives no number.
+#[test]
+fn records_of_host_code_that_do_not_fit_are_an_error() {
+    let output = running("records.cu", &[]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && said.starts_with("the record of a derivative: "), "{said}");
 }
 
 /// The library beside the real nvcc. Without a GPU its calls fail, and say so.

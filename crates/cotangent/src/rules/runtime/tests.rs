@@ -8,7 +8,11 @@ use super::*;
 
 const CUDA: &str = include_str!("../../../../../include/parse/cotangent/runtime_api.h");
 const TYPES: &str = include_str!("../../../../../include/common/driver_types.h");
-const OWN: &str = include_str!("../../../../../include/cotangent/runtime.hpp");
+/// With what it includes.
+const OWN: &str = concat!(
+    include_str!("../../../../../include/cotangent/runtime.hpp"),
+    include_str!("../../../../../include/cotangent/host_tape.hpp")
+);
 
 /// Functions of `cotangent/runtime.hpp` that only the header itself calls.
 const HELPERS: &[&str] = &[
