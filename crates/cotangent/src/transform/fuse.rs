@@ -155,7 +155,7 @@ fn join(first: &mut Stmt, second: Stmt, copies: &HashMap<LocalId, LocalId>) {
         (StmtKind::For(first), StmtKind::For(second)) => {
             let mut body = second.body;
             rename(&mut body, &HashMap::from([(second.counter, first.counter)]));
-            drop_again(&first.body, &mut body, copies);
+            drop_again(&mut first.body, &mut body, copies);
             first.body.extend(body);
         }
         (
