@@ -1,7 +1,7 @@
 //! Types and declarators: `const float* __restrict__ x`, `float (*rows)[8]`, `float (&tile)[16]`, `float* table[4]`.
 
 use super::scope::Scope;
-use crate::ir::{PointerType, RecordId, Type};
+use crate::ir::{IntKind, PointerType, RecordId, Type};
 
 /// A type as it stands in a cast or in `sizeof`.
 pub(super) fn type_name(scope: &Scope<'_>, ty: &Type) -> String {
@@ -38,7 +38,7 @@ fn declarator(scope: &Scope<'_>, ty: &Type) -> Declarator {
     match ty {
         Type::Void => plain("void"),
         Type::Bool => plain("bool"),
-        Type::Int(kind) => plain(kind.spelling()),
+        Type::Int(kind) => plain(integer_name(*kind)),
         Type::Float(kind) => plain(kind.spelling()),
         Type::Record(record) => plain(&record_name(scope, *record)),
         Type::Opaque(name) => plain(name),
@@ -48,6 +48,11 @@ fn declarator(scope: &Scope<'_>, ty: &Type) -> Declarator {
         }
         Type::Pointer(pointer) => pointer_declarator(scope, pointer),
     }
+}
+
+/// `size_t` is what programs mean by an `unsigned long`, most of them say so, and it is as wide where `long` is not.
+fn integer_name(kind: IntKind) -> &'static str {
+    if kind == IntKind::UnsignedLong { "size_t" } else { kind.spelling() }
 }
 
 fn plain(name: &str) -> Declarator {

@@ -34,7 +34,7 @@ fn operands_of_operators() {
         int truncated = (int)x + i;
         bool compared = i < u;
         int negated = -s;
-        unsigned long shifted = (unsigned long)u << s;
+        size_t shifted = (size_t)u << s;
         float chosen = i > 0 ? i : x;
         short kept = i > 0 ? s : t;
     "#]]
@@ -251,7 +251,7 @@ fn casts_between_pointers() {
         float* d = const_cast<float*>(c);
         float4* e = (float4*)c;
         float* g = reinterpret_cast<float*>(n) + 1;
-        n = reinterpret_cast<unsigned long>(p);
+        n = reinterpret_cast<size_t>(p);
         float h = *((const float*)p + 1);
         float* k = r + 1;
         bool m = p == c;

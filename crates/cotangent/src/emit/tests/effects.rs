@@ -137,7 +137,7 @@ fn launches_and_runtime_calls() {
 
         int run(int n, const float* host_data, cudaStream_t stream) {
           float* p;
-          unsigned long bytes = n * sizeof(float);
+          size_t bytes = n * sizeof(float);
           unsigned int error = cudaMalloc(reinterpret_cast<void**>(&p), bytes);
           if (error != 0) return 1;
           cudaMemcpy(p, host_data, bytes, cudaMemcpyHostToDevice);
