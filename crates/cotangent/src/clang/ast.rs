@@ -271,7 +271,7 @@ kinds! {
     CXXUnresolvedConstructExpr OpaqueValueExpr PseudoObjectExpr StmtExpr ArrayInitLoopExpr
 
     CUDAGlobalAttr CUDADeviceAttr CUDAHostAttr CUDASharedAttr CUDAConstantAttr HIPManagedAttr CUDALaunchBoundsAttr
-    AlignedAttr AnnotateAttr FullComment MaxFieldAlignmentAttr PackedAttr
+    AlignedAttr AnnotateAttr FullComment MaxFieldAlignmentAttr PackedAttr LoopHintAttr
 }
 
 impl Node {

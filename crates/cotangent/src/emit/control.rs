@@ -8,7 +8,9 @@ use super::place::place;
 use super::scope::Scope;
 use super::stmt::{block, compound, simple};
 use super::types::declaration;
-use crate::ir::{BinaryOp, Block, Case, Expr, ExprKind, For, LoopTest, Place, Stmt, StmtKind, Type, can_reach_end};
+use crate::ir::{
+    BinaryOp, Block, Case, Expr, ExprKind, For, LoopTest, Place, Stmt, StmtKind, Type, Unroll, can_reach_end,
+};
 
 /// `if`, `else if`, `else`. An early exit alone stays on the line of its condition.
 pub(super) fn if_else(scope: &Scope<'_>, lines: &mut Lines, cond: &Expr, then_block: &Block, else_block: &Block) {
@@ -40,6 +42,11 @@ pub(super) fn for_loop(scope: &Scope<'_>, lines: &mut Lines, header: &For) {
     let place = Place::local(header.counter, counter.ty.clone());
     let loaded = Expr::load(place.clone());
     let test = counter_test(&loaded, header.test, &header.to);
+    match header.unroll {
+        Some(Unroll::Whole) => lines.line("#pragma unroll"),
+        Some(Unroll::By(count)) => lines.line(&format!("#pragma unroll {count}")),
+        None => {}
+    }
     lines.line(&format!(
         "for ({} = {}; {LIST_BREAK}{}; {LIST_BREAK}{}) {{",
         declaration(scope, &counter.ty, &counter.name),

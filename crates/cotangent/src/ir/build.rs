@@ -122,7 +122,7 @@ impl<'m> FunctionBuilder<'m> {
         let LoopHead { test, to, step, by } = head(&place);
         let body = self.block(|builder| build(builder, place));
         self.visible.leave(start);
-        self.push(StmtKind::For(Box::new(For { counter, from, test, to, step, by, body })));
+        self.push(StmtKind::For(Box::new(For { counter, from, test, to, step, by, unroll: None, body })));
     }
 
     /// Appends the loop over the `int`s from 0 to `to`, which is none of them.

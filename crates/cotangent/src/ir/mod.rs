@@ -47,7 +47,7 @@ pub use module::{
 pub use provided::{Provided, ProvidedRecord};
 pub use stmt::{
     AtomicOp, BarrierKind, Block, Case, CollectiveOp, FILE_NAME, For, Launch, LoopTest, OpaqueArg, Scope, Stmt,
-    StmtKind, Unread,
+    StmtKind, Unread, Unroll,
 };
 pub use types::{FloatKind, IntKind, PointerType, RecordId, Type};
 pub use validate::{Violation, validate, validate_function};

@@ -187,8 +187,19 @@ pub struct For {
     pub step: BinaryOp,
     /// By how much. For a shift it has any integer type, for `Offset` too, else the counter's.
     pub by: Expr,
+    /// What the program asks the compiler to do with the loop.
+    pub unroll: Option<Unroll>,
     /// What runs in each iteration.
     pub body: Block,
+}
+
+/// `#pragma unroll`: a hint, which changes no number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unroll {
+    /// As the compiler likes, if it can as a whole.
+    Whole,
+    /// So many iterations at once; one to leave the loop as it is.
+    By(u32),
 }
 
 /// A kernel, its configuration and its arguments.

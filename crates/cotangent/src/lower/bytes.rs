@@ -60,6 +60,7 @@ impl<'a> Body<'_, 'a> {
             to: count,
             step: BinaryOp::Add,
             by,
+            unroll: None,
             body,
         })));
         Ok(())

@@ -1,11 +1,12 @@
 //! Loops: counted where the text shows it, general otherwise.
 
 use super::body::{Binding, Body, Enclosing};
-use super::constant::convert;
+use super::constant::{constant_value, convert};
 use super::context::{Lowered, broken};
 use super::expr::binary_operator;
 use crate::clang::{Kind, Node, NodeId};
-use crate::ir::{BinaryOp, Expr, For, LoopTest, Place, StmtKind, Storage, Type, UnaryOp, can_reach_end};
+use crate::ir::{BinaryOp, Expr, For, LoopTest, Place, StmtKind, Storage, Type, UnaryOp, Unroll, can_reach_end};
+use crate::source::Span;
 
 /// The parts of `for (T counter = from; counter TEST to; counter STEP= by)`.
 struct Counted<'a> {
@@ -40,6 +41,22 @@ impl<'a> Body<'_, 'a> {
         self.while_loop(None, cond, present(step), &[body])
     }
 
+    /// The hint that stands before a loop. Clang's dump tells where it stands, not what it says; others than these are dropped.
+    pub(super) fn unroll(&self, node: &Node) -> Option<Unroll> {
+        let hint = node.child(Kind::LoopHintAttr)?;
+        let word =
+            self.context.declarations(self.pass).text(Span { end: hint.span.start.checked_add(8)?, ..hint.span })?;
+        if word == "nounroll" {
+            return Some(Unroll::By(1));
+        }
+        let count = hint.inner.first().filter(|count| count.kind != Kind::Absent);
+        match (word.strip_prefix("unroll").is_some_and(|rest| !rest.starts_with('_')), count) {
+            (false, _) => None,
+            (true, None) => Some(Unroll::Whole),
+            (true, Some(count)) => constant_value(count).and_then(|count| u32::try_from(count).ok()).map(Unroll::By),
+        }
+    }
+
     /// Lowers a counted loop; `false`, and nothing changed, if its types do not allow it.
     fn counted_loop(&mut self, counted: &Counted<'a>, body: &'a Node) -> Lowered<bool> {
         let before = self.block.len();
@@ -72,7 +89,8 @@ impl<'a> Body<'_, 'a> {
         self.scopes.pop();
         let by = by.unwrap_or_else(|| Expr::int(1));
         let step = if ty.is_pointer() { BinaryOp::Offset } else { counted.step };
-        self.emit(StmtKind::For(Box::new(For { counter, from, test: counted.test, to, step, by, body: block })));
+        let header = For { counter, from, test: counted.test, to, step, by, unroll: None, body: block };
+        self.emit(StmtKind::For(Box::new(header)));
         Ok(true)
     }
 

@@ -6,7 +6,7 @@ use super::lambda::only_lambda;
 use super::types::{alignment, refuse_volatile};
 use crate::clang::{Kind, Node};
 use crate::diagnostic;
-use crate::ir::{Expr, ExprKind, StmtKind, Storage, Type};
+use crate::ir::{Expr, ExprKind, Stmt, StmtKind, Storage, Type};
 
 impl<'a> Body<'_, 'a> {
     /// Lowers statements one after another; a problem in one does not keep the others from being looked at.
@@ -57,9 +57,15 @@ impl<'a> Body<'_, 'a> {
             Kind::ContinueStmt => self.continue_statement(node),
             Kind::ReturnStmt => self.return_statement(node),
             Kind::AttributedStmt => {
-                // `#pragma unroll` and its like are hints.
+                let before = self.block.len();
                 if let Some(inner) = node.inner.last() {
                     self.statement(inner);
+                }
+                let unroll = self.unroll(node);
+                if let Some(Stmt { kind: StmtKind::For(header), .. }) =
+                    self.block.get_mut(before..).and_then(|new| new.last_mut())
+                {
+                    header.unroll = unroll;
                 }
                 Ok(())
             }

@@ -268,7 +268,7 @@ impl<'a> Body<'_, 'a> {
     fn over_elements(&mut self, vector: &Vector, counter: LocalId, body: Block) {
         let (from, by) = (convert(Expr::int(0), Type::SIZE), convert(Expr::int(1), Type::SIZE));
         let to = Expr::load(vector.size.clone());
-        let each = For { counter, from, test: BinaryOp::Less, to, step: BinaryOp::Add, by, body };
+        let each = For { counter, from, test: BinaryOp::Less, to, step: BinaryOp::Add, by, unroll: None, body };
         self.emit(StmtKind::For(Box::new(each)));
     }
 

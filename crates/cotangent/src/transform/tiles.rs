@@ -398,7 +398,7 @@ impl Ctx<'_> {
         let mut body = around.unwrap_or_default().around(body);
         if own.is_none() {
             let (test, step) = (BinaryOp::Less, BinaryOp::Add);
-            let head = For { counter, from: thread, test, to: uint(count), step, by: threads, body };
+            let head = For { counter, from: thread, test, to: uint(count), step, by: threads, unroll: None, body };
             body = vec![Stmt::new(StmtKind::For(Box::new(head)))];
         }
         let name = self.function.local_name(target);

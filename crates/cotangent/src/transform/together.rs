@@ -320,7 +320,8 @@ impl Ctx<'_> {
             let number = |value: u64| Expr::new(ExprKind::Int(value.into()), ty.clone());
             let (test, step) = (BinaryOp::Less, BinaryOp::Add);
             let body = std::mem::take(&mut block);
-            let head = For { counter: new, from: number(0), test, to: number(count), step, by: number(1), body };
+            let head =
+                For { counter: new, from: number(0), test, to: number(count), step, by: number(1), unroll: None, body };
             block.push(Stmt::new(StmtKind::For(Box::new(head))));
             renamed.insert(counter, new);
         }

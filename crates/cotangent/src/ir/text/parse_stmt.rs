@@ -6,6 +6,7 @@ use super::parse::Parser;
 use super::words::{ATOMICS, BARRIERS, BINARY_OPS, COLLECTIVES, SCOPES, unescape, value};
 use crate::ir::{
     BinaryOp, Block, Case, Expr, For, Launch, LocalId, LoopTest, Name, OpaqueArg, Place, Scope, Stmt, StmtKind, Unread,
+    Unroll,
 };
 
 /// What may stand alone or after `place =`.
@@ -196,9 +197,14 @@ impl Parser<'_> {
             step = BinaryOp::Offset;
         }
         let by = self.expr()?;
+        let unroll = if self.accept_word("unroll")? { Some(self.unroll()?) } else { None };
         let body = self.block()?;
         self.visible.leave(start);
-        Ok(StmtKind::For(Box::new(For { counter, from, test, to, step, by, body })))
+        Ok(StmtKind::For(Box::new(For { counter, from, test, to, step, by, unroll, body })))
+    }
+
+    fn unroll(&mut self) -> Result<Unroll, ParseError> {
+        Ok(if self.is_symbol("{") { Unroll::Whole } else { Unroll::By(self.integer("a number of iterations")?) })
     }
 
     fn counter_again(&mut self, counter: LocalId) -> Result<(), ParseError> {

@@ -9,7 +9,7 @@ use super::words::{
 use crate::index::{Id, IdVec};
 use crate::ir::{
     Block, Case, Expr, For, Function, FunctionId, Global, Launch, Local, LocalId, LoopTest, Module, OpaqueArg, Place,
-    Record, Rule, RuleKind, Stmt, StmtKind, Type, Unread, walk,
+    Record, Rule, RuleKind, Stmt, StmtKind, Type, Unread, Unroll, walk,
 };
 
 /// Text under construction, and what names are taken from.
@@ -337,6 +337,11 @@ impl<'m> Printer<'m> {
         self.push(for_loop.step.spelling());
         self.push("= ");
         self.expr(&for_loop.by);
+        match for_loop.unroll {
+            Some(Unroll::Whole) => self.push(" unroll"),
+            Some(Unroll::By(count)) => self.push(&format!(" unroll {count}")),
+            None => {}
+        }
         self.block(&for_loop.body);
     }
 

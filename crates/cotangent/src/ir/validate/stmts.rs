@@ -101,7 +101,7 @@ impl<'m> Checker<'m> {
     }
 
     fn for_stmt(&mut self, for_loop: &'m For) {
-        let For { counter, from, test, to, step, by, body } = for_loop;
+        let For { counter, from, test, to, step, by, body, unroll: _ } = for_loop;
         let local = self.function.and_then(|(_, function)| function.locals.get(*counter));
         let Some(local) = local else { return self.report(format!("there is no local {}", counter.0)) };
         let is_pointer = local.ty.is_pointer();

@@ -82,7 +82,7 @@ impl Writer<'_, '_> {
             }
         };
         let (test, step) = (BinaryOp::Less, BinaryOp::Add);
-        let head = For { counter, from, test, to, step, by: all, body };
+        let head = For { counter, from, test, to, step, by: all, unroll: None, body };
         let note = format!("a thread sums all that is added to an element of {}", self.primal);
         Some(vec![Stmt::new(StmtKind::For(Box::new(head))).noted(&note)])
     }
@@ -174,6 +174,7 @@ impl Writer<'_, '_> {
                 to,
                 step: BinaryOp::Add,
                 by: Expr::int(1),
+                unroll: None,
                 body: Vec::new(),
             });
         }

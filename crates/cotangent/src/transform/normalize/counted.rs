@@ -60,6 +60,7 @@ fn counted(first: &Stmt, stmt: &Stmt, after: &[Stmt]) -> Option<Stmt> {
         to: (**to).clone(),
         step: *step,
         by: (**by).clone(),
+        unroll: None,
         body: body.to_vec(),
     };
     Some(Stmt::new(StmtKind::For(Box::new(head))).at(stmt.span))

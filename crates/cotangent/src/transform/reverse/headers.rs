@@ -173,10 +173,11 @@ pub(super) fn turned(head: &For) -> Option<For> {
         to: head.from.clone(),
         step,
         by: head.by.clone(),
+        unroll: head.unroll,
         body: Block::new(),
     })
 }
 
 pub(super) fn numbered(counter: LocalId, from: Expr, test: BinaryOp, to: Expr, by: Expr, body: Block) -> For {
-    For { counter, from, test, to, step: BinaryOp::Subtract, by, body }
+    For { counter, from, test, to, step: BinaryOp::Subtract, by, unroll: None, body }
 }

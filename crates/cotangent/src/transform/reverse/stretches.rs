@@ -268,7 +268,7 @@ fn not(cond: Expr) -> Expr {
 fn counting(counter: LocalId, to: Expr, body: Block) -> For {
     let int = |value: i128| Expr::new(ExprKind::Int(value), to.ty.clone());
     let (from, by) = (int(0), int(1));
-    For { counter, from, test: BinaryOp::Less, to, step: BinaryOp::Add, by, body }
+    For { counter, from, test: BinaryOp::Less, to, step: BinaryOp::Add, by, unroll: None, body }
 }
 
 /// Whether an expression can be written twice.

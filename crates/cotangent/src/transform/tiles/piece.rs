@@ -200,7 +200,7 @@ impl Writer<'_> {
         let (test, step) = (BinaryOp::Less, BinaryOp::Add);
         let to = self.shape.extent(axis).map_or_else(|| builtin(Builtin::BlockDim(axis)), uint);
         let (from, by) = (uint(0), uint(1));
-        let head = For { counter: self.local(Var::Coordinate(axis)), from, test, to, step, by, body };
+        let head = For { counter: self.local(Var::Coordinate(axis)), from, test, to, step, by, unroll: None, body };
         Stmt::new(StmtKind::For(Box::new(head)))
     }
 

@@ -81,6 +81,7 @@ impl Assembly<'_> {
                 to: load(length, &Type::LONG),
                 step: BinaryOp::Add,
                 by: long(1),
+                unroll: None,
                 body: vec![assign(to, Expr::load(from))],
             })))
         };

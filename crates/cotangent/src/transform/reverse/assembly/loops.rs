@@ -23,7 +23,7 @@ use super::block::Changed;
 use super::settle::Kept;
 use crate::analysis::{self, Object};
 use crate::ir::walk::{self, own_variable};
-use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, Stmt, StmtKind, Type};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, Space, Stmt, StmtKind, Type, Unroll};
 use crate::transform::elements::barrier;
 use crate::transform::locals::{assign, copy_block, declare, rename};
 
@@ -455,7 +455,8 @@ impl Assembly<'_> {
                     let index = Expr::binary(BinaryOp::Subtract, first, one.clone());
                     body.insert(0, declare(head.counter, Some(linear(&head, index))));
                     let zero = Expr::new(ExprKind::Int(0), head.from.ty.clone());
-                    numbered(number, trips(&head), BinaryOp::Greater, zero, one, body)
+                    let turned = numbered(number, trips(&head), BinaryOp::Greater, zero, one, body);
+                    For { unroll: head.unroll, ..turned }
                 }
             }
             Count::Trips { trips, number, counter: head } => {
@@ -464,7 +465,10 @@ impl Assembly<'_> {
                     body.insert(0, declare(counter, Some(counter_of(&head, number))));
                 }
                 let last = Expr::binary(BinaryOp::Subtract, Expr::load(Place::local(trips, Type::INT)), Expr::int(1));
-                numbered(number, last, BinaryOp::GreaterEqual, Expr::int(0), Expr::int(1), body)
+                let turned = numbered(number, last, BinaryOp::GreaterEqual, Expr::int(0), Expr::int(1), body);
+                // nvcc leaves a loop alone that may end anywhere, and would unroll this one, for a third more registers.
+                let as_forward = (self.rules.facts.primal.space != Space::Host).then_some(Unroll::By(1));
+                For { unroll: it.head.and_then(|head| head.unroll).or(as_forward), ..turned }
             }
         };
         Stmt::new(StmtKind::For(Box::new(kind))).at(it.stmt.span)

@@ -107,6 +107,6 @@ impl Rules<'_> {
         };
         let by = Expr::load(Place::local(threads, Type::UINT));
         let (from, test, step) = (thread, BinaryOp::Less, BinaryOp::Add);
-        Stmt::new(StmtKind::For(Box::new(For { counter, from, test, to, step, by, body })))
+        Stmt::new(StmtKind::For(Box::new(For { counter, from, test, to, step, by, unroll: None, body })))
     }
 }
