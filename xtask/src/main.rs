@@ -66,6 +66,9 @@ enum Task {
         /// The seed of the first.
         #[arg(long, default_value_t = 0)]
         seed: u64,
+        /// Check the derivatives with each planner alone too, and with none.
+        #[arg(long)]
+        alone: bool,
         /// Write wrong kernels into this folder, as fixtures.
         #[arg(long)]
         wrong: Option<String>,
@@ -120,8 +123,11 @@ fn main() -> ExitCode {
         Task::Nvcc { filter } => validate::execute(filter.as_deref()),
         Task::Bless { filter } => bless(filter.as_deref()),
         Task::Mutate => mutate(),
-        Task::Random { count, seed, wrong } => random("__random", count, seed, wrong.as_deref()),
-        Task::Programs { count, seed, wrong } => random("__programs", count, seed, wrong.as_deref()),
+        Task::Random { count, seed, alone: true, wrong } => {
+            random(&["__random", "--alone"], count, seed, wrong.as_deref())
+        }
+        Task::Random { count, seed, wrong, .. } => random(&["__random"], count, seed, wrong.as_deref()),
+        Task::Programs { count, seed, wrong } => random(&["__programs"], count, seed, wrong.as_deref()),
         Task::Faults { filter, seed } => faults::faults(filter.as_deref(), seed),
         Task::Mutants(draw) => mutants::mutants(&draw),
         Task::Corpus { list, programs } => corpus::corpus(&list, &programs),
@@ -176,10 +182,10 @@ fn mutate() -> Result<()> {
 }
 
 /// The hidden half of the command that makes and checks kernels or programs, optimised.
-fn random(what: &str, count: u64, seed: u64, wrong: Option<&str>) -> Result<()> {
+fn random(what: &[&str], count: u64, seed: u64, wrong: Option<&str>) -> Result<()> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(workspace::root()).args(["run", "--release", "--package", "cotangent-cli", "--"]);
-    command.args([what, "--seeds", &format!("{seed}..{}", seed + count)]);
+    command.args(what).args(["--seeds", &format!("{seed}..{}", seed + count)]);
     command.args(wrong.iter().flat_map(|folder| ["--wrong", folder]));
     let status = command.status()?;
     ensure!(status.success(), "a derivative is wrong, or too many are refused; see above");

@@ -3,6 +3,8 @@
 //! Everything is relative to the number itself, and a little to the largest of its kind: a sum of large numbers that
 //! cancels is known no better than they are.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use cotangent::ir::FloatKind;
 
@@ -11,6 +13,7 @@ use super::memory::Memory;
 use super::problem::{Outputs, Problem};
 use super::program::{Evaluation, Findings, Launch, Program, Variant};
 use super::random::Random;
+use crate::arguments::planners;
 
 /// How often a point is drawn whose neighbours behave differently, before numbers without a derivative are left out.
 const REDRAWS: usize = 8;
@@ -128,7 +131,7 @@ pub(crate) fn compare(
         let sample = draw(problem, first, launch, number, random, &mut report)?;
         let mut evaluations = derivatives(problem, &sample.point, &sample.direction, &sample.adjoints);
         let of_nvcc = evaluations.len();
-        evaluations.extend(problem.reverse(Variant::Gathered, &sample.point, &sample.adjoints));
+        evaluations.extend(problem.others(&sample.point, &sample.adjoints));
         report.is_any_dependent |= is_any_dependent(problem, &sample);
         report.is_any_adjoint |= is_any_adjoint(&sample);
         rows.differences.compare(
@@ -207,8 +210,11 @@ fn in_the_first(
         let computed = first.run(problem.module, launch, &[unproved], 0)?;
         rows.unproved.same(scale.identity, &names, &all(&computed)[0], &problem.shadows(exact));
     }
-    if let [_, exact, gathered] = after.as_slice() {
-        rows.gathered.same(scale.identity, &names, &problem.shadows(gathered), &problem.shadows(exact));
+    if let [_, exact, others @ ..] = after.as_slice() {
+        for (evaluation, other) in evaluations.iter().skip(2).zip(others) {
+            let row = rows.of(evaluation.variant);
+            row.same(scale.identity, &names, &problem.shadows(other), &problem.shadows(exact));
+        }
     }
     Ok(after)
 }
@@ -370,6 +376,8 @@ struct Rows {
     orders: Row,
     unproved: Row,
     gathered: Row,
+    /// By the planner.
+    alone: BTreeMap<&'static str, Row>,
     native: Row,
     of_nvcc: Row,
     accesses: Row,
@@ -391,9 +399,22 @@ impl Rows {
             orders: row("other orders of threads", scale.identity),
             unproved: row("reverse mode with all analyses off", scale.identity),
             gathered: row("reverse mode with additions gathered", scale.identity),
+            alone: planners()
+                .map(|planner| (planner, row(&format!("reverse mode with {planner} alone"), scale.identity)))
+                .collect(),
             native: plain("derivatives native against widened", near),
             of_nvcc: plain(BY_NVCC, of_nvcc),
             accesses: plain(ACCESSES, 0.0),
+        }
+    }
+
+    /// The line of a form of the gradient that runs in the place of what is printed.
+    fn of(&mut self, variant: Variant) -> &mut Row {
+        match variant {
+            Variant::Alone(planner) => self.alone.get_mut(planner).unwrap_or(&mut self.gathered),
+            Variant::Primal | Variant::Forward | Variant::Reverse | Variant::Unproved | Variant::Gathered => {
+                &mut self.gathered
+            }
         }
     }
 
@@ -410,11 +431,15 @@ impl Rows {
             (self.orders, true),
             (self.unproved, problem.has(Variant::Unproved) && is_widened),
             (self.gathered, problem.has(Variant::Gathered)),
+        ];
+        let alone = self.alone.into_iter().map(|(planner, row)| (row, problem.has(Variant::Alone(planner))));
+        let others = [
             (self.native, programs.iter().filter(|program| !program.is_of_nvcc()).count() > 1),
             (self.of_nvcc, programs.iter().skip(1).any(Program::is_of_nvcc)),
             (self.accesses, true),
         ];
-        rows.into_iter().filter(|(_, is_compared)| *is_compared).map(|(row, _)| row).collect()
+        let rows = rows.into_iter().chain(alone).chain(others);
+        rows.filter(|(_, is_compared)| *is_compared).map(|(row, _)| row).collect()
     }
 }
 

@@ -46,7 +46,7 @@ use self::program::{
 };
 use self::random::Random;
 use self::values::Spec;
-use crate::arguments::{Check, Target};
+use crate::arguments::{Check, Target, planners};
 use crate::exit;
 use crate::reading;
 use crate::terminal::Terminal;
@@ -386,7 +386,24 @@ fn gradients(module: &Module, request: &Request) -> Result<Gradients, Vec<Diagno
     let (proved, unproved) = (form(&gradient), form(&whole(Analyses::Off)?));
     let is_different = text::print(&proved) != text::print(&unproved);
     let gathered = (space == Space::Kernel && request.form == Form::Joint && chooses(&gradient)).then_some(gradient);
-    Ok(Gradients { proved: Some(proved), unproved: is_different.then_some(unproved), gathered })
+    Ok(Gradients { proved: Some(proved), unproved: is_different.then_some(unproved), gathered, alone: Vec::new() })
+}
+
+/// Gradients of a kernel with each planner alone too, and with none. A form of which the text is that of one before is left out.
+fn with_each_alone(module: &Module, request: &Request, made: Gradients) -> Result<Gradients, Vec<Diagnostic>> {
+    let mut request = request.clone();
+    request.trust.gathers_few = true;
+    let mut known: BTreeSet<String> = made.variants().into_iter().map(|(_, form)| text::print(form)).collect();
+    let mut alone = Vec::new();
+    for planner in planners() {
+        request.trust.only = Some(planner);
+        let gradient = differentiate(module, &request, Mode::Reverse)?;
+        let form = if chooses(&gradient) { gradient } else { entry_of(&gradient, Space::Kernel) };
+        if known.insert(text::print(&form)) {
+            alone.push((planner, form));
+        }
+    }
+    Ok(Gradients { alone, ..made })
 }
 
 /// Whether a derivative ends with a function that chooses which kernels it launches.

@@ -41,10 +41,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) results: Vec<(usize, String)>,
     /// Whether the pushforward gives the result's tangent.
     result_has_tangent: bool,
-    /// The element type of the record that the gradient takes.
-    record: Option<Type>,
-    /// The forms of reverse mode that there are.
-    gradients: Vec<Variant>,
+    /// The forms of reverse mode that there are, and the element type of the record that each takes.
+    gradients: Vec<(Variant, Option<Type>)>,
     /// The parameters whose memory the gradient leaves as it was.
     rolled_back: Vec<usize>,
     /// Whether adjoints of half precision are `float`.
@@ -60,6 +58,8 @@ pub(crate) struct Gradients {
     pub(crate) unproved: Option<Module>,
     /// With its launcher, which gathers what is added. None if that does nothing else.
     pub(crate) gathered: Option<Module>,
+    /// With one planner alone or none, where that is no other form's text: random kernels are checked so.
+    pub(crate) alone: Vec<(&'static str, Module)>,
 }
 
 impl Gradients {
@@ -70,7 +70,8 @@ impl Gradients {
             (Variant::Unproved, &self.unproved),
             (Variant::Gathered, &self.gathered),
         ];
-        forms.into_iter().filter_map(|(variant, module)| Some((variant, module.as_ref()?))).collect()
+        let alone = self.alone.iter().map(|(planner, module)| (Variant::Alone(planner), module));
+        forms.into_iter().filter_map(|(variant, module)| Some((variant, module.as_ref()?))).chain(alone).collect()
     }
 }
 
@@ -148,21 +149,21 @@ impl<'a> Problem<'a> {
             entries,
             results,
             result_has_tangent,
-            record: None,
             gradients: Vec::new(),
             rolled_back: positions(&request.rolled_back),
             has_wide_adjoints: request.wide_adjoints,
         })
     }
 
-    /// The same for gradients, which may take a record: all of them or none. The harness makes it as large as it must be.
+    /// The same for gradients, which may take a record. The harness makes it as large as it must be.
     pub(crate) fn with_gradients(mut self, gradients: &Gradients) -> Self {
-        self.gradients = gradients.variants().into_iter().map(|(variant, _)| variant).collect();
-        let entry = gradients.proved.as_ref().and_then(|reverse| reverse.functions.iter().last());
-        self.record = entry.and_then(|entry| {
+        let record = |gradient: &Module| {
+            let entry = gradient.functions.iter().last()?;
             let param = entry.params.iter().find(|param| entry.local_name(**param) == "_record")?;
             entry.locals[*param].ty.pointee().cloned()
-        });
+        };
+        self.gradients =
+            gradients.variants().into_iter().map(|(variant, gradient)| (variant, record(gradient))).collect();
         self
     }
 
@@ -223,23 +224,27 @@ impl<'a> Problem<'a> {
 
     /// Whether there is a form of reverse mode.
     pub(crate) fn has(&self, gradient: Variant) -> bool {
-        self.gradients.contains(&gradient)
+        self.gradients.iter().any(|(variant, _)| *variant == gradient)
     }
 
     /// The gradient, in a form that there is, at a point with adjoints of the final contents; those of values are what
     /// is added to.
     pub(crate) fn reverse(&self, gradient: Variant, point: &[f64], adjoints: &[f64]) -> Option<Evaluation> {
-        self.has(gradient).then(|| self.gradient(gradient, point, adjoints))
-    }
-
-    fn gradient(&self, gradient: Variant, point: &[f64], adjoints: &[f64]) -> Evaluation {
+        let (_, record) = self.gradients.iter().find(|(variant, _)| *variant == gradient)?;
         let mut evaluation = self.with_shadows(gradient, self.at(point), adjoints);
-        if let Some(word) = &self.record {
+        if let Some(word) = record {
             let record = evaluation.memory.zero(self.module, word);
             evaluation.args.push(record);
         }
         self.add_result(&mut evaluation);
-        evaluation
+        Some(evaluation)
+    }
+
+    /// The forms of the gradient that run in the place of what is printed: with additions gathered, and with one planner alone.
+    pub(crate) fn others(&self, point: &[f64], adjoints: &[f64]) -> Vec<Evaluation> {
+        let is_other = |variant: Variant| matches!(variant, Variant::Gathered | Variant::Alone(_));
+        let others = self.gradients.iter().map(|(variant, _)| *variant).filter(|variant| is_other(*variant));
+        others.filter_map(|variant| self.reverse(variant, point, adjoints)).collect()
     }
 
     fn with_shadows(&self, variant: Variant, mut memory: Memory, shadow: &[f64]) -> Evaluation {

@@ -25,6 +25,7 @@ use cotangent_driver::{DriverError, Tools};
 use super::layout::Precision;
 use super::memory::Memory;
 use super::widen;
+use crate::arguments::planners;
 use crate::exec;
 use crate::linked;
 
@@ -49,17 +50,19 @@ const HARNESS_OF_NVCC: &str = include_str!("harness_of_nvcc.hpp");
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// The user's own text.
-    Primal = 0,
-    Forward = 1,
-    Reverse = 2,
+    Primal,
+    Forward,
+    Reverse,
     /// Reverse mode without any proof about threads.
-    Unproved = 3,
+    Unproved,
     /// Reverse mode as its launcher chooses, with additions gathered.
-    Gathered = 4,
+    Gathered,
+    /// Reverse mode with one of [`planners`] alone, as its launcher chooses.
+    Alone(&'static str),
 }
 
-/// How many there are.
-const VARIANTS: usize = 5;
+/// What stands before the numbers of the variants with one planner alone.
+const OTHERS: usize = 5;
 
 /// Blocks, threads of a block, bytes of dynamic shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +108,15 @@ pub(crate) struct Differentiated<'a> {
 
 /// The number by which the harness knows a variant of a function.
 fn case(function: usize, variant: Variant) -> usize {
-    VARIANTS * function + variant as usize
+    let number = match variant {
+        Variant::Primal => 0,
+        Variant::Forward => 1,
+        Variant::Reverse => 2,
+        Variant::Unproved => 3,
+        Variant::Gathered => 4,
+        Variant::Alone(planner) => OTHERS + planners().position(|known| known == planner).unwrap_or(0),
+    };
+    (OTHERS + planners().count()) * function + number
 }
 
 /// A program that was compiled, and the function in it that is evaluated.
@@ -445,7 +456,7 @@ impl Texts<'_> {
             let is_wanted = |variant: Variant| match variant {
                 Variant::Primal | Variant::Forward | Variant::Reverse => true,
                 Variant::Unproved => precision == Precision::Widened,
-                Variant::Gathered => dialect != Dialect::Cuda,
+                Variant::Gathered | Variant::Alone(_) => dialect != Dialect::Cuda,
             };
             for (variant, module) in function.derivatives.iter().filter(|(variant, _)| is_wanted(*variant)) {
                 let number = case(index, *variant);

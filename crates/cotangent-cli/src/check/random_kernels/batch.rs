@@ -9,7 +9,7 @@ use std::sync::Once;
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{Diagnostic, INTERNAL, RECORD_BUDGET as OVER_BUDGET, RECORD_SIZE};
 use cotangent::ir::{Module, Space};
-use cotangent::transform::{Lifted, Request, Trust, lift};
+use cotangent::transform::{Lifted, Request, lift};
 use cotangent_driver::derivative::{Mode, Wanted, differentiate, lowered};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{CpuProgram, Failure, Input, Passes, direct_of, read, with_deep_stack};
@@ -22,7 +22,7 @@ use super::super::problem::{Gradients, Problem};
 use super::super::program::{Differentiated, Launch, Program, Texts, Variant, is_rejected};
 use super::super::random::Random;
 use super::super::values;
-use super::super::{entry_of, gradients};
+use super::super::{entry_of, gradients, with_each_alone};
 use super::tree::Kernel;
 use crate::arguments::Target;
 
@@ -78,8 +78,8 @@ pub(crate) enum Builds {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Way {
     pub(crate) builds: Builds,
-    /// The only planner that is run, if not all are.
-    pub(crate) only: Option<&'static str>,
+    /// Whether derivatives are made with each planner alone too, and with none.
+    pub(crate) alone: bool,
 }
 
 /// A derivative that is made for these kernels never needs longer, in seconds.
@@ -96,7 +96,7 @@ pub(crate) fn outcomes(tools: &Tools, kernels: &[Kernel], way: Way) -> Result<Ve
     let input = Input { file: &file, flags: &flags, cuda_path: None, colour: false };
     let derived = with_deep_stack(|| {
         let passes = read(tools, &input)?;
-        let all: Vec<_> = (0..kernels.len()).map(|index| derive(&passes, index, way.only)).collect();
+        let all: Vec<_> = (0..kernels.len()).map(|index| derive(&passes, index, way.alone)).collect();
         Ok((all, direct_of(&passes, &file)))
     });
     let (derived, direct) = match derived {
@@ -168,28 +168,33 @@ const RECORD_SLOTS: u32 = 8192;
 const RECORD_BUDGET: &str = "2";
 
 /// The gradients of a kernel by a request that is changed as a user would, if it is refused for its record.
-fn gradients_as_asked(module: &Module, request: Request) -> Result<(Gradients, Request), Vec<Diagnostic>> {
-    match gradients(module, &request) {
+fn gradients_as_asked(
+    module: &Module,
+    request: Request,
+    with_alone: bool,
+) -> Result<(Gradients, Request), Vec<Diagnostic>> {
+    let made = gradients(module, &request);
+    let made = if with_alone { made.and_then(|made| with_each_alone(module, &request, made)) } else { made };
+    match made {
         Ok(gradients) => Ok((gradients, request)),
         Err(found) if found.iter().all(|found| found.code == OVER_BUDGET) => {
-            gradients_as_asked(module, request.with_record_budget(None))
+            gradients_as_asked(module, request.with_record_budget(None), with_alone)
         }
         Err(found) if found.iter().all(|found| found.code == RECORD_SIZE) && request.record_slots.is_none() => {
-            gradients_as_asked(module, request.with_record_slots(Some(RECORD_SLOTS)))
+            gradients_as_asked(module, request.with_record_slots(Some(RECORD_SLOTS)), with_alone)
         }
         Err(found) => Err(found),
     }
 }
 
-fn derive(passes: &Passes, index: usize, only: Option<&'static str>) -> Result<Derived, Outcome> {
+fn derive(passes: &Passes, index: usize, with_alone: bool) -> Result<Derived, Outcome> {
     let name = Kernel::name(&ending(index));
     let wanted = Wanted::new(&name, None);
     let derived = catch_unwind(AssertUnwindSafe(|| {
         let (module, request) = lowered(passes.both(), &wanted)?;
-        let request = request.with_trust(Trust { only, ..Trust::default() });
         let forward = entry_of(&differentiate(&module, &request, Mode::Forward)?, Space::Kernel);
         let budget = RECORD_BUDGET.parse().ok().filter(|_| index % 2 == 1);
-        let (gradients, request) = gradients_as_asked(&module, request.with_record_budget(budget))?;
+        let (gradients, request) = gradients_as_asked(&module, request.with_record_budget(budget), with_alone)?;
         let lifted = lift(&module, &request)?;
         Ok(Derived { index, lifted, request, forward, gradients })
     }));

@@ -22,7 +22,6 @@ use self::batch::{Builds, Outcome, Way, outcomes};
 use self::generate::generate;
 use self::reduce::reduce;
 use self::tree::Kernel;
-use crate::arguments::planners;
 use crate::check::each_batch::each_batch;
 use crate::exit;
 
@@ -45,8 +44,8 @@ struct Options {
     refusals: bool,
     /// Have nvcc compile the kernels too, and execute what it makes.
     nvcc: bool,
-    /// The only planner that is run, if not all are.
-    only: Option<&'static str>,
+    /// Check derivatives with each planner alone too, and with none.
+    alone: bool,
     /// Print the kernels instead.
     print: bool,
 }
@@ -83,7 +82,7 @@ pub(crate) fn random(words: &[OsString]) -> Result<u8> {
             false => Builds::Widened,
         };
         let kernels: Vec<Kernel> = seeds.map(generate).collect();
-        let way = Way { builds, only: options.only };
+        let way = Way { builds, alone: options.alone };
         let outcomes = outcomes(&tools, &kernels, way)?;
         for (kernel, outcome) in kernels.iter().zip(outcomes) {
             note(&tools, kernel, outcome, way, &options, &found)?;
@@ -100,17 +99,26 @@ pub(crate) fn random(words: &[OsString]) -> Result<u8> {
 
 fn options(words: &[OsString]) -> Result<Options> {
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut options =
-        Options { seeds: 0..0, batch: 125, jobs, folder: None, refusals: false, nvcc: false, only: None, print: false };
+    let mut options = Options {
+        seeds: 0..0,
+        batch: 125,
+        jobs,
+        folder: None,
+        refusals: false,
+        nvcc: false,
+        alone: false,
+        print: false,
+    };
     let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = words.next() {
         match word.as_str() {
             "--print" => options.print = true,
             "--refusals" => options.refusals = true,
             "--nvcc" => options.nvcc = true,
+            "--alone" => options.alone = true,
             _ => {}
         }
-        if matches!(word.as_str(), "--print" | "--refusals" | "--nvcc") {
+        if matches!(word.as_str(), "--print" | "--refusals" | "--nvcc" | "--alone") {
             continue;
         }
         let value = words.next().with_context(|| format!("{word} needs a value"))?;
@@ -121,12 +129,8 @@ fn options(words: &[OsString]) -> Result<Options> {
             }
             "--batch" => options.batch = value.parse::<u64>()?.max(1),
             "--jobs" => options.jobs = value.parse::<usize>()?.max(1),
-            "--only" => {
-                let found = planners().find(|name| *name == value);
-                options.only = Some(found.with_context(|| format!("{value} is no planner"))?);
-            }
             "--wrong" => options.folder = Some(PathBuf::from(value)),
-            _ => bail!("{word} is none of --seeds, --batch, --jobs, --wrong, --only, --refusals, --nvcc, --print"),
+            _ => bail!("{word} is none of --seeds, --batch, --jobs, --wrong, --alone, --refusals, --nvcc, --print"),
         }
     }
     Ok(options)
