@@ -1,10 +1,10 @@
 // Has derivatives of host code keep their values on the tape library (docs/tape.md), which the program is linked with: in
-// the memory that the program allows, and on disk beyond it. To be included before <cotangent/cotangent.hpp> and before printed
-// derivatives; or define COTANGENT_TAPE_LIBRARY for the whole program.
+// the memory that the program allows, and on disk beyond it. To be included before the other headers of Cotangent and before
+// printed derivatives; or define COTANGENT_TAPE_LIBRARY for the whole program.
 #pragma once
 
 #ifdef COTANGENT_OWN_TAPE
-#error "include <cotangent/records.hpp> before <cotangent/cotangent.hpp> and before printed derivatives"
+#error "include <cotangent/records.hpp> before the other headers of Cotangent and before printed derivatives"
 #endif
 #ifndef COTANGENT_TAPE_LIBRARY
 #define COTANGENT_TAPE_LIBRARY

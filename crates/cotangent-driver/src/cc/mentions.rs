@@ -69,6 +69,21 @@ mod tests {
         assert_eq!(included("// #include \"x\""), None);
     }
 
+    /// Printed derivatives include them, and ask for nothing.
+    #[test]
+    fn our_other_headers_do_not_name_the_one_of_requests() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include/cotangent");
+        for header in std::fs::read_dir(folder).unwrap() {
+            let header = header.unwrap().path();
+            let is_named = std::fs::read_to_string(&header).unwrap().contains(HEADER);
+            assert!(
+                !is_named || HEADER.ends_with(header.file_name().unwrap().to_str().unwrap()),
+                "{}",
+                header.display()
+            );
+        }
+    }
+
     #[test]
     fn headers_are_followed_and_may_include_each_other() {
         let folder = tempfile::tempdir().unwrap();
