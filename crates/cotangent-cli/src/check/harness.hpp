@@ -241,8 +241,8 @@ struct OwnRecord {
 // For a derivative whose record nobody counts; pages that are not touched cost nothing.
 constexpr unsigned long uncounted = 1ul << 28;
 
-// Sees to it that a derivative keeps to the size of the record that another kernel counts for it: what lies behind it in
-// the buffer must not change.
+// Sees to it that a derivative keeps to the size of the record that another kernel counts for it, or a function computes: what
+// lies behind it in the buffer must not change.
 struct RecordGuard {
   static constexpr unsigned char unused = 0xa5;
   static constexpr unsigned long behind = 4096;
@@ -255,10 +255,17 @@ struct RecordGuard {
   RecordGuard(void (*counting)(dim3, dim3, size_t, cudaStream_t, P...),
               void (* /*filling*/)(dim3, dim3, size_t, cudaStream_t, F...), unsigned position, const Launch& launch,
               Buffer* buffers)
-      : argument(buffers[position]),
-        used(sizeof(std::remove_pointer_t<std::tuple_element_t<sizeof...(F) - 1, std::tuple<F...>>>) *
-             slots(counting, launch, buffers) * threads(launch)),
-        record(argument, used + behind) {
+      : RecordGuard(sizeof(std::remove_pointer_t<std::tuple_element_t<sizeof...(F) - 1, std::tuple<F...>>>) *
+                        slots(counting, launch, buffers) * threads(launch),
+                    position, buffers) {}
+
+  template <class... P, class F>
+  RecordGuard(size_t (*bytes)(dim3, dim3, size_t, cudaStream_t, P...), F /*filling*/, unsigned position,
+              const Launch& launch, Buffer* buffers)
+      : RecordGuard(computed(bytes, launch, buffers, std::index_sequence_for<P...>()), position, buffers) {}
+
+  RecordGuard(unsigned long used, unsigned position, Buffer* buffers)
+      : argument(buffers[position]), used(used), record(argument, used + behind) {
     cudaMemset(argument.data + used, unused, behind);
   }
 
@@ -276,6 +283,12 @@ struct RecordGuard {
   static unsigned long threads(const Launch& launch) {
     const dim3 &grid = launch.grid, &block = launch.block;
     return static_cast<unsigned long>(grid.x) * grid.y * grid.z * block.x * block.y * block.z;
+  }
+
+  template <class... P, size_t... I>
+  static unsigned long computed(size_t (*bytes)(dim3, dim3, size_t, cudaStream_t, P...), const Launch& launch,
+                                Buffer* buffers, std::index_sequence<I...>) {
+    return bytes(launch.grid, launch.block, launch.shared, 0, Take<P>::from(buffers[I])...);
   }
 
   template <class... P>

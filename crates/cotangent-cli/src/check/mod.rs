@@ -41,8 +41,8 @@ use self::compare::{PrimalFindings, Report, compare};
 use self::layout::Precision;
 use self::problem::{Gradients, Problem};
 use self::program::{
-    Differentiated, Findings, Launch, Program, Stopped, Texts, Variant, augmented_of, counting_kernel, is_rejected,
-    kernel_of, with_entry,
+    Differentiated, Findings, Launch, Program, Stopped, Texts, Variant, augmented_of, counting, is_rejected, kernel_of,
+    with_entry,
 };
 use self::random::Random;
 use self::values::Spec;
@@ -424,7 +424,7 @@ fn entry_of(derivative: &Module, space: Space) -> Module {
     let launched = derivative.functions.iter().filter(|function| function.space == Space::Host);
     let last = launched.filter_map(|launcher| kernel_of(derivative, launcher)).next_back().unwrap_or(last);
     let filling = augmented_of(derivative, &derivative.functions[last]).and_then(|it| derivative.function(&it.name));
-    let counting = counting_kernel(derivative).and_then(|it| derivative.function(&it.name));
+    let counting = counting(derivative).and_then(|it| derivative.function(&it.name));
     let roots: Vec<FunctionId> = counting.into_iter().chain(filling).chain([last]).collect();
     let needed = order::needed_by(derivative, &roots);
     let last = FunctionId(needed.functions.len() as u32 - 1);

@@ -13,7 +13,7 @@ use cotangent::ir::build::FunctionBuilder;
 use cotangent::ir::walk;
 use cotangent::ir::{
     Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Name, Place, Provided,
-    Space, StmtKind, Type, Unread,
+    Space, Stmt, StmtKind, Type, Unread,
 };
 use cotangent::rules::frees;
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
@@ -573,9 +573,13 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
     let is_own = |param: &&LocalId| !["_record", "_needed"].contains(&filling.local_name(**param));
     let own: Vec<&LocalId> = filling.params.iter().filter(is_own).collect();
     let record = entry.params.iter().position(|param| entry.local_name(*param) == "_record");
-    let guard = match (record, counting_kernel(module)) {
+    let guard = match (record, counting(module)) {
         (Some(record), Some(counting)) => {
-            let (counting, filling) = (launcher(&counting.name), launcher(&filling.name));
+            let filling = launcher(&filling.name);
+            let counting = match counting.space {
+                Space::Host => format!("{space}::{}", counting.name),
+                Space::Kernel | Space::Device => launcher(&counting.name),
+            };
             format!("RecordGuard guard({counting}, {filling}, {record}, launch, buffers); ")
         }
         (Some(record), None) => format!("OwnRecord record(buffers[{record}], uncounted); "),
@@ -614,13 +618,17 @@ pub(crate) fn kernel_of(module: &Module, launcher: &Function) -> Option<Function
     module.function(launcher.name.strip_suffix("_launch")?).filter(|id| module.functions[*id].space == Space::Kernel)
 }
 
-/// The kernel that counts the slots of the record.
-pub(crate) fn counting_kernel(module: &Module) -> Option<&Function> {
+/// The kernel that counts the slots of the record, or the function that computes its bytes without one.
+pub(crate) fn counting(module: &Module) -> Option<&Function> {
     let counts = |function: &&Function| {
         let last = function.params.last().map(|param| function.local_name(*param));
         function.space == Space::Kernel && last == Some("_slots")
     };
-    module.functions.iter().find(counts)
+    let computes = |function: &&Function| {
+        let is_formula = matches!(function.body.as_slice(), [Stmt { kind: StmtKind::Return(Some(_)), .. }]);
+        function.space == Space::Host && function.name.ends_with("_bytes") && is_formula
+    };
+    module.functions.iter().find(counts).or_else(|| module.functions.iter().find(computes))
 }
 
 /// The function that fills the record of the split form.

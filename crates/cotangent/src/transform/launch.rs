@@ -5,16 +5,18 @@ use std::ops::ControlFlow;
 use crate::ir::build::FunctionBuilder;
 use crate::ir::walk::NodeMut;
 use crate::ir::{
-    Axis, BinaryOp, Builtin, Expr, ExprKind, Field, Function, FunctionId, Launch, Module, Place, Record, Space,
-    StmtKind, Type, walk,
+    Axis, BinaryOp, Builtin, Expr, ExprKind, Field, Function, FunctionId, Launch, LocalId, Module, Place, Record,
+    Space, StmtKind, Type, walk,
 };
 use crate::source::Span;
 
 /// How many slots of the record a thread needs.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) enum Slots {
     /// Always so many.
     Fixed(usize),
+    /// So many, in terms of these parameters of the kernel and of the sizes of the launch.
+    Formula { count: Expr, params: Vec<LocalId> },
     /// What this kernel counts.
     Counted(FunctionId),
     /// So many at most, by the user's word.
@@ -33,6 +35,7 @@ pub(super) fn add_bytes(module: &mut Module, kernel: FunctionId, primal_params: 
         Slots::Fixed(count) => size(count as i128),
         Slots::Stated(count) => size(i128::from(count)),
         Slots::Counted(counting) => counted(&mut builder, &launch, counting, args),
+        Slots::Formula { count, params } => launch.on_the_host(count, &params, &args),
     };
     let word = record_type(&kernel).pointee().cloned().unwrap_or(Type::DOUBLE);
     let word = Expr::new(ExprKind::SizeOf(word), Type::SIZE);
@@ -82,14 +85,14 @@ pub(super) fn add_launcher(
     kernel: FunctionId,
     primal_params: usize,
     bytes: FunctionId,
-    slots: Slots,
+    slots: &Slots,
 ) -> FunctionId {
     let dim3 = dim3(module);
     let gradient = module.functions[kernel].clone();
     let name = format!("{}_launch", gradient.name);
     let mut builder = FunctionBuilder::new(module, &name, Space::Host, Type::Void);
     let launch = Configuration::params(&mut builder, dim3);
-    let is_own = |param: &&crate::ir::LocalId| RECORD_PARAMS.contains(&gradient.local_name(**param));
+    let is_own = |param: &&LocalId| RECORD_PARAMS.contains(&gradient.local_name(**param));
     let own = gradient.params.iter().filter(is_own).count();
     let mut args = own_params(&mut builder, &gradient, gradient.params.len() - own);
     let needed_bytes = builder.declare("_bytes", Type::SIZE, None);
@@ -101,7 +104,7 @@ pub(super) fn add_launcher(
     let record = null_pointer(&mut builder, "_record", record_type(&gradient));
     runtime(&mut builder, ALLOCATE, vec![Expr::address_of(record.clone()), Expr::load(needed_bytes), stream.clone()]);
     args.push(Expr::load(record.clone()));
-    if let Slots::Stated(given) = slots {
+    if let Slots::Stated(given) = *slots {
         let needed = zeroed_counter(&mut builder, "_needed", &stream);
         args.push(Expr::load(needed.clone()));
         builder.push(launch.of(kernel, shared_bytes(&gradient, launch.shared()), args));
@@ -131,22 +134,11 @@ pub(super) fn add_choice(
     let mut builder = FunctionBuilder::new(module, &format!("{}_launch", gradient.name), Space::Host, Type::Void);
     let launch = Configuration::params(&mut builder, dim3);
     let args = own_params(&mut builder, &gradient, gradient.params.len());
-    let mut cond = conditions
+    let cond = conditions
         .into_iter()
         .reduce(|all, one| Expr::binary(BinaryOp::And, all, one))
         .unwrap_or_else(|| Expr::bool(true));
-    let _ = walk::visit_expr_mut(&mut cond, &mut |node| {
-        if let NodeMut::Expr(expr) = node {
-            if let ExprKind::Builtin(builtin) = expr.kind {
-                *expr = launch.size(builtin).unwrap_or_else(|| expr.clone());
-            } else if let ExprKind::Load(place) = &expr.kind
-                && let Some(position) = gradient.params.iter().position(|param| place.as_local() == Some(*param))
-            {
-                *expr = args[position].clone();
-            }
-        }
-        ControlFlow::<()>::Continue(())
-    });
+    let cond = launch.on_the_host(cond, &gradient.params, &args);
     let shared = shared_bytes(&gradient, launch.shared());
     let of = |builder: &mut FunctionBuilder<'_>, kernel| builder.push(launch.of(kernel, shared.clone(), args.clone()));
     let then_block = builder.block(|builder| parts.iter().for_each(|part| of(builder, *part)));
@@ -211,6 +203,23 @@ impl Configuration {
             Axis::Y => y,
             Axis::Z => z,
         })
+    }
+
+    /// A value in terms of a kernel's parameters and of the sizes of the launch, as the host has it.
+    fn on_the_host(&self, mut value: Expr, params: &[LocalId], args: &[Expr]) -> Expr {
+        let _ = walk::visit_expr_mut(&mut value, &mut |node| {
+            if let NodeMut::Expr(expr) = node {
+                if let ExprKind::Builtin(builtin) = expr.kind {
+                    *expr = self.size(builtin).unwrap_or_else(|| expr.clone());
+                } else if let ExprKind::Load(place) = &expr.kind
+                    && let Some(position) = params.iter().position(|param| place.as_local() == Some(*param))
+                {
+                    *expr = args[position].clone();
+                }
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        value
     }
 
     fn of(&self, kernel: FunctionId, shared: Option<Expr>, args: Vec<Expr>) -> StmtKind {

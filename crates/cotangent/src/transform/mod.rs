@@ -18,6 +18,7 @@ mod gather;
 mod in_order;
 mod known_values;
 mod launch;
+mod launch_values;
 mod lives;
 mod locals;
 mod merge;
@@ -42,6 +43,7 @@ mod share;
 mod signatures;
 mod simplify;
 mod sink;
+mod sizes;
 mod sweeps;
 mod taken_name;
 #[cfg(test)]

@@ -14,8 +14,9 @@ use super::normalize::{
     name_pointers, normal_form, pointers_to_indices, remove_jumps, results_of_runtime, split_records, stores_of_warps,
 };
 use super::simplify::simplify;
+use super::sizes::slots;
 use crate::ir;
-use crate::ir::{Function, FunctionId, Module, order};
+use crate::ir::{Function, FunctionId, Module, Stmt, StmtKind, order, text};
 
 /// All rooms, each with its test below.
 const ROOMS: &[Room] = &[
@@ -31,6 +32,7 @@ const ROOMS: &[Room] = &[
     room("runtime", |module, options| changed(module, options, results_of_runtime)),
     room("shared", |module, options| changed(module, options, |_, function| gather_shared(function))),
     room("simplify", |module, options| changed(module, options, |_, function| simplify(function))),
+    room("sizes", sizes),
     room("warp_stores", |module, options| changed(module, options, stores_of_warps)),
 ];
 
@@ -51,7 +53,7 @@ macro_rules! tests {
     };
 }
 
-tests! { addresses_ counted counters inline jumps lanes pointers records references runtime shared simplify_ warp_stores }
+tests! { addresses_ counted counters inline jumps lanes pointers records references runtime shared simplify_ sizes_ warp_stores }
 
 /// Runs all files of a room; what fails is shown together. A pass has the name of its room, so its test may end in `_`.
 fn check(test: &str) {
@@ -119,4 +121,11 @@ fn addresses(module: Module, options: &Options) -> Result<String, String> {
     let names: BTreeSet<&str> = address_taken(function).into_iter().map(|local| function.local_name(local)).collect();
     let names: Vec<&str> = names.into_iter().collect();
     Ok(format!("kept: {}\n", if names.is_empty() { "none".to_owned() } else { names.join(", ") }))
+}
+
+/// The formula in the place of a kernel that counts.
+fn sizes(module: Module, options: &Options) -> Result<String, String> {
+    let function = &module.functions[function(&module, options)?];
+    let formula = slots(&module, function).map(|slots| Stmt::new(StmtKind::Return(Some(slots))));
+    Ok(formula.map_or("counted\n".to_owned(), |formula| text::print_stmt(&module, function, &formula)))
 }

@@ -33,6 +33,7 @@ pub(crate) const INSIDE: &[&str] = &[
     "runtime",
     "shared",
     "simplify",
+    "sizes",
     "warp_stores",
 ];
 

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use crate::analysis::affine::{Atom, INDEX_BITS, Values};
 use crate::analysis::polynomial::Polynomial;
-use crate::ir::walk::{Part, PartMut, expr_parts, expr_parts_mut};
-use crate::ir::{Axis, BinaryOp, Builtin, Expr, ExprKind, For, LocalId, Place, PlaceKind, Storage, Type};
+use crate::ir::walk::{Part, expr_parts};
+use crate::ir::{Axis, BinaryOp, Builtin, Expr, ExprKind, For, LocalId, Place, PlaceKind, Type};
 use crate::transform::elements::builtin;
-use crate::transform::locals::without_spans;
+use crate::transform::launch_values::{axis, of_launch};
 
 /// One of these numbers.
 #[derive(Clone, PartialEq, Debug)]
@@ -178,24 +178,6 @@ pub(super) fn digit(values: &Values<'_>, expr: &Expr) -> Option<Digit> {
     }
 }
 
-/// The axis whose coordinate an expression is.
-pub(super) fn axis(values: &Values<'_>, expr: &Expr) -> Option<Axis> {
-    let value = values.value(expr)?;
-    Axis::ALL.into_iter().find(|axis| {
-        let part = |builtin| values.atom(Atom::Builtin(builtin), 32);
-        let of = |[block, size, thread]: [Polynomial; 3]| block.times(&size)?.plus(1, &thread);
-        let parts = [Builtin::BlockIdx(*axis), Builtin::BlockDim(*axis), Builtin::ThreadIdx(*axis)].map(part);
-        let wide = parts.clone().map(|part| values.widen(part, false, INDEX_BITS));
-        let Some(narrow) = of(parts) else { return false };
-        if value.bits == narrow.bits {
-            return value == narrow;
-        }
-        // The coordinate is below two to the thirty: the launcher sees to it.
-        of(wide).as_ref() == Some(&value)
-            || [true, false].map(|signed| values.widen(narrow.clone(), signed, INDEX_BITS)).contains(&value)
-    })
-}
-
 /// The axis whose threads go through the values of a counter together, one after the other, and where it ends:
 /// `for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)`. It has each value from zero on once.
 pub(super) fn sweep(values: &Values<'_>, head: &For) -> Option<(Axis, Expr)> {
@@ -209,58 +191,4 @@ pub(super) fn sweep(values: &Values<'_>, head: &For) -> Option<(Axis, Expr)> {
     let is_short = matches!(head.to.ty, Type::Int(kind) if kind.bits() <= 32);
     let is_it = (head.step, head.test) == (BinaryOp::Add, BinaryOp::Less) && all.contains(&Some(by)) && is_short;
     is_it.then(|| of_launch(values, &head.to).map(|to| (axis, Expr::cast(to, Type::INT))))?
-}
-
-/// A number that is the same for the whole launch, in terms of the kernel's parameters and the sizes of the launch: the host
-/// can compute it too.
-pub(super) fn of_launch(values: &Values<'_>, expr: &Expr) -> Option<Expr> {
-    let mut expr = without_spans(expr);
-    settle(values, &mut expr)?;
-    Some(expr)
-}
-
-fn settle(values: &Values<'_>, expr: &mut Expr) -> Option<()> {
-    match &expr.kind {
-        ExprKind::Int(_) | ExprKind::SizeOf(_) | ExprKind::Builtin(Builtin::BlockDim(_) | Builtin::GridDim(_)) => {
-            return Some(());
-        }
-        ExprKind::Load(Place { kind: PlaceKind::Local(local), .. }) => {
-            let uses = &values.locals[*local];
-            let known = &values.function.locals[*local];
-            if known.storage != Storage::Private || !matches!(known.ty, Type::Int(_)) || !uses.is_constant() {
-                return None;
-            }
-            if values.function.params.contains(local) {
-                return Some(());
-            }
-            let mut value = without_spans(uses.constant()?);
-            settle(values, &mut value)?;
-            *expr = value;
-            return Some(());
-        }
-        // The host stops at a division by zero, which a device does not.
-        ExprKind::Binary(BinaryOp::Divide | BinaryOp::Remainder, _, divisor)
-            if divisor.as_int().is_none_or(|it| it == 0) =>
-        {
-            return None;
-        }
-        ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Cast(_) => {}
-        ExprKind::Bool(_)
-        | ExprKind::Float(_)
-        | ExprKind::Null
-        | ExprKind::Load(_)
-        | ExprKind::AddressOf(_)
-        | ExprKind::Select(..)
-        | ExprKind::Math(..)
-        | ExprKind::Builtin(_)
-        | ExprKind::Construct(_) => return None,
-    }
-    let all = expr_parts_mut(expr, &mut |part| match part {
-        PartMut::Expr(operand) => match settle(values, operand) {
-            Some(()) => ControlFlow::Continue(()),
-            None => ControlFlow::Break(()),
-        },
-        PartMut::Place(_) | PartMut::Block(_) => ControlFlow::Break(()),
-    });
-    all.is_continue().then_some(())
 }

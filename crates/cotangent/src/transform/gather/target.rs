@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::additions::{Addition, Around, Changes, slice};
-use super::digits::{Digit, Number, axis, of_launch, sweep, threads};
+use super::digits::{Digit, Number, sweep, threads};
 use crate::analysis::affine::{INDEX_BITS, Values};
 use crate::analysis::polynomial::Polynomial;
 use crate::ir::walk::{self, Node, Part};
 use crate::ir::{Axis, BinaryOp, Block, Builtin, Expr, ExprKind, For, LocalId, Place, Stmt, Type, UnaryOp};
+use crate::transform::launch_values::{axis, of_launch};
 
 /// What is worth to be computed once more for each addition: operators, loads and, sixteen times, functions.
 const MAX_WORK: usize = 96;

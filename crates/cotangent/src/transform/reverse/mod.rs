@@ -38,6 +38,7 @@ use super::normalize::{Inlining, normal_form};
 use super::overlap::merge_overlapping;
 use super::shadow::Widening;
 use super::signatures::check_rules;
+use super::sizes::slots;
 use super::taken_name::{free_name, taken_name};
 use super::variables::lift;
 use super::winners::{WINNERS, keep_winners};
@@ -232,9 +233,9 @@ impl Derivatives for Pullbacks {
         let [wrt, saved, contended] = key.1.clone();
         let kind = Kind::Split { wrt, saved, contended, variables: variables.to_vec() };
         let mut derived = self.derive(normal, kernel, &kind)?;
-        if let (Some(augmented), Some(slots)) = (derived.augmented, derived.slots) {
+        if let (Some(augmented), Some(slots)) = (derived.augmented, &derived.slots) {
             let params = normal.functions[kernel].params.len();
-            derived.bytes = Some(launch::add_bytes(&mut self.output, augmented, params, slots));
+            derived.bytes = Some(launch::add_bytes(&mut self.output, augmented, params, slots.clone()));
         }
         self.launched.insert(key, derived.clone());
         Ok(derived)
@@ -317,9 +318,10 @@ impl Pullbacks {
             None => None,
             Some(SlotCount::Fixed(count)) => Some(launch::Slots::Fixed(count)),
             Some(SlotCount::Stated(count)) => Some(launch::Slots::Stated(count)),
-            Some(SlotCount::Counted(counting)) => {
-                Some(launch::Slots::Counted(self.add(counting, &[], &HashMap::new())?))
-            }
+            Some(SlotCount::Counted(counting)) => Some(match self.formula(&counting) {
+                Some(formula) => formula,
+                None => launch::Slots::Counted(self.add(counting, &[], &HashMap::new())?),
+            }),
         };
         let augmented = augmented.map(|augmented| self.add(augmented, &[], &HashMap::new())).transpose()?;
         let apart = match (kind, self.options.analyses) {
@@ -452,12 +454,18 @@ impl Pullbacks {
         if refused.is_empty() { Ok(()) } else { Err(refused) }
     }
 
+    /// How many slots a thread needs, if the host can compute what a kernel would count.
+    fn formula(&self, counting: &Function) -> Option<launch::Slots> {
+        let count = (self.options.analyses == Analyses::On).then(|| slots(&self.output, counting))??;
+        Some(launch::Slots::Formula { count, params: counting.params.clone() })
+    }
+
     /// What is printed of a derivative, each with all that it needs: its functions, and those that launch them.
     fn with_launchers(&mut self, derived: &Derived, form: &Form, params: usize) -> Vec<FunctionId> {
         let mut roots: Vec<FunctionId> = derived.augmented.into_iter().chain([derived.function]).collect();
-        if let Some(slots) = derived.slots {
+        if let Some(slots) = &derived.slots {
             // The size of the record is that of the function which fills it; what launches the gradient needs all.
-            let bytes = launch::add_bytes(&mut self.output, roots[0], params, slots);
+            let bytes = launch::add_bytes(&mut self.output, roots[0], params, slots.clone());
             match form {
                 Form::Joint => {
                     return vec![launch::add_launcher(&mut self.output, roots[0], params, bytes, slots)];

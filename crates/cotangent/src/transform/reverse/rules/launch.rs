@@ -128,7 +128,7 @@ impl Rules<'_> {
         derived: &Derived,
         forward: &mut Block,
     ) -> Option<Place> {
-        let (augmented, slots, bytes) = (derived.augmented?, derived.slots?, derived.bytes?);
+        let (augmented, slots, bytes) = (derived.augmented?, derived.slots.as_ref()?, derived.bytes?);
         let params = self.derivatives.written().functions[augmented].params.clone();
         let record_param = params.get(launch.args.len())?;
         let record_type = self.derivatives.written().functions[augmented].locals[*record_param].ty.clone();
@@ -145,7 +145,7 @@ impl Rules<'_> {
         let mut args = launch.args.clone();
         args.push(Expr::load(record.clone()));
         let mut told = Block::new();
-        if let LaunchSlots::Stated(given) = slots {
+        if let LaunchSlots::Stated(given) = *slots {
             let size = Expr::new(ExprKind::SizeOf(Type::UINT), Type::SIZE);
             let zeros = ("cotangent::stream_zeros", vec![size, stream.clone()]);
             let needed = self.vars.result_of(zeros, "_needed", Type::pointer(Type::UINT), forward);
