@@ -104,8 +104,8 @@ fn a_block_that_cannot_run_is_reported_before_its_launch() {
     };
     let expected = [
         refused("kernel", "scale_grad"),
-        refused("launcher", "iterate_grad_slots"),
-        refused("host", "iterate_augmented_slots"),
+        refused("launcher", "iterate_grad"),
+        refused("host", "iterate_augmented"),
         "shared: ran\n".to_owned(),
         too_much.to_owned(),
     ];
