@@ -218,6 +218,12 @@ pub(crate) struct Differentiated {
     /// kernel's derivative is launched by `f_grad_launch` then
     #[arg(long)]
     pub(crate) deterministic: bool,
+
+    /// The form that frameworks want, of a kernel: `f_vjp` leaves incoming cotangents as they are, and writes gradients
+    /// instead of adding to them. It takes a gradient for each array that the kernel only reads, a cotangent for one that it
+    /// only stores to, both for one that it reads and stores to, and the number of elements where it clears or copies
+    #[arg(long)]
+    pub(crate) pure: bool,
 }
 
 impl Differentiated {

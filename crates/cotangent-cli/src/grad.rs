@@ -46,6 +46,7 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         record_budget: options.what.record_budget,
         wide_adjoints: options.what.wide_adjoints,
         is_deterministic: options.what.deterministic,
+        is_pure: options.what.pure,
     };
     let what = format!("Reading {}", file.display());
     if options.plan {

@@ -43,6 +43,8 @@ pub struct Wanted<'a> {
     pub wide_adjoints: bool,
     /// Whether every run gives the same bits; what cannot is refused.
     pub is_deterministic: bool,
+    /// Whether cotangents stay as they are, and gradients are written.
+    pub is_pure: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -58,6 +60,7 @@ impl<'a> Wanted<'a> {
             record_budget: None,
             wide_adjoints: false,
             is_deterministic: false,
+            is_pure: false,
         }
     }
 }
@@ -238,7 +241,7 @@ pub fn request(module: &Module, function: FunctionId, wanted: &Wanted<'_>) -> Re
     };
     let request = request.rolled_back(module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
     let request = request.with_record_budget(wanted.record_budget);
-    let request = request.deterministic(wanted.is_deterministic);
+    let request = request.deterministic(wanted.is_deterministic).pure(module, wanted.is_pure)?;
     request.with_wide_adjoints(module, wanted.wide_adjoints)
 }
 

@@ -213,7 +213,8 @@ fn in_the_first(
     if let [_, exact, others @ ..] = after.as_slice() {
         for (evaluation, other) in evaluations.iter().skip(2).zip(others) {
             let row = rows.of(evaluation.variant);
-            row.same(scale.identity, &names, &problem.shadows(other), &problem.shadows(exact));
+            let expected = problem.expected_shadows(evaluation.variant, problem.shadows(exact), &sample.adjoints);
+            row.same(scale.identity, &names, &problem.shadows(other), &expected);
         }
     }
     Ok(after)
@@ -376,6 +377,7 @@ struct Rows {
     orders: Row,
     unproved: Row,
     gathered: Row,
+    framework: Row,
     /// By the planner.
     alone: BTreeMap<&'static str, Row>,
     native: Row,
@@ -399,6 +401,7 @@ impl Rows {
             orders: row("other orders of threads", scale.identity),
             unproved: row("reverse mode with all analyses off", scale.identity),
             gathered: row("reverse mode with additions gathered", scale.identity),
+            framework: row("framework form against reverse mode", scale.identity),
             alone: planners()
                 .map(|planner| (planner, row(&format!("reverse mode with {planner} alone"), scale.identity)))
                 .collect(),
@@ -412,6 +415,7 @@ impl Rows {
     fn of(&mut self, variant: Variant) -> &mut Row {
         match variant {
             Variant::Alone(planner) => self.alone.get_mut(planner).unwrap_or(&mut self.gathered),
+            Variant::Framework => &mut self.framework,
             Variant::Primal | Variant::Forward | Variant::Reverse | Variant::Unproved | Variant::Gathered => {
                 &mut self.gathered
             }
@@ -431,6 +435,7 @@ impl Rows {
             (self.orders, true),
             (self.unproved, problem.has(Variant::Unproved) && is_widened),
             (self.gathered, problem.has(Variant::Gathered)),
+            (self.framework, problem.has(Variant::Framework)),
         ];
         let alone = self.alone.into_iter().map(|(planner, row)| (row, problem.has(Variant::Alone(planner))));
         let others = [

@@ -150,6 +150,7 @@ fn outcome_of(
         record_budget: options.what.record_budget,
         wide_adjoints: options.what.wide_adjoints,
         is_deterministic: options.what.deterministic,
+        is_pure: options.what.pure,
     };
     let step = format!("Reading {}", file.display());
     let prepared = terminal.step(&step, || prepare(tools, input, &wanted, options))?;
@@ -375,6 +376,8 @@ fn gradients(module: &Module, request: &Request) -> Result<Gradients, Vec<Diagno
     // What is checked is small.
     let mut request = request.clone();
     request.trust.gathers_few = true;
+    let framework = request.is_pure.then(|| differentiate(module, &request, Mode::Reverse)).transpose()?;
+    request.is_pure = false;
     let whole = |analyses| differentiate(module, &request.clone().with_analyses(analyses), Mode::Reverse);
     let form = |derivative: &Module| {
         let last_space = derivative.functions.iter().last().map(|last| last.space);
@@ -386,7 +389,8 @@ fn gradients(module: &Module, request: &Request) -> Result<Gradients, Vec<Diagno
     let (proved, unproved) = (form(&gradient), form(&whole(Analyses::Off)?));
     let is_different = text::print(&proved) != text::print(&unproved);
     let gathered = (space == Space::Kernel && request.form == Form::Joint && chooses(&gradient)).then_some(gradient);
-    Ok(Gradients { proved: Some(proved), unproved: is_different.then_some(unproved), gathered, alone: Vec::new() })
+    let unproved = is_different.then_some(unproved);
+    Ok(Gradients { proved: Some(proved), unproved, gathered, framework, alone: Vec::new() })
 }
 
 /// Gradients of a kernel with each planner alone too, and with none. A form of which the text is that of one before is left out.

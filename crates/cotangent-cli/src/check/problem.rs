@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Result, bail};
 use cotangent::analysis::freed_params;
 use cotangent::ir::{FloatKind, Function, LocalId, Module, Space, Type};
-use cotangent::transform::{Lifted, Request};
+use cotangent::transform::{Lifted, Request, shadow_name};
 
 use super::from_outside::is_from_outside;
 use super::layout::{Precision, Scalar, layout};
@@ -43,10 +43,23 @@ pub(crate) struct Problem<'a> {
     result_has_tangent: bool,
     /// The forms of reverse mode that there are, and the element type of the record that each takes.
     gradients: Vec<(Variant, Option<Type>)>,
+    /// What the framework form takes after the function's own arguments.
+    framework: Vec<FrameworkArg>,
     /// The parameters whose memory the gradient leaves as it was.
     rolled_back: Vec<usize>,
     /// Whether adjoints of half precision are `float`.
     has_wide_adjoints: bool,
+}
+
+/// An argument of the framework form; `at` is the position among what is named.
+#[derive(Debug, Clone, Copy)]
+enum FrameworkArg {
+    /// A gradient, or a cotangent if it is `const`.
+    Adjoint { at: usize, is_const: bool },
+    /// The cotangent of an array that has a gradient too.
+    After(usize),
+    /// How many elements it has.
+    Count(usize),
 }
 
 /// The gradient in its forms, each with all that it needs.
@@ -58,6 +71,8 @@ pub(crate) struct Gradients {
     pub(crate) unproved: Option<Module>,
     /// With its launcher, which gathers what is added. None if that does nothing else.
     pub(crate) gathered: Option<Module>,
+    /// In the framework form, if that is asked for.
+    pub(crate) framework: Option<Module>,
     /// With one planner alone or none, where that is no other form's text: random kernels are checked so.
     pub(crate) alone: Vec<(&'static str, Module)>,
 }
@@ -69,6 +84,7 @@ impl Gradients {
             (Variant::Reverse, &self.proved),
             (Variant::Unproved, &self.unproved),
             (Variant::Gathered, &self.gathered),
+            (Variant::Framework, &self.framework),
         ];
         let alone = self.alone.iter().map(|(planner, module)| (Variant::Alone(planner), module));
         forms.into_iter().filter_map(|(variant, module)| Some((variant, module.as_ref()?))).chain(alone).collect()
@@ -150,6 +166,7 @@ impl<'a> Problem<'a> {
             results,
             result_has_tangent,
             gradients: Vec::new(),
+            framework: Vec::new(),
             rolled_back: positions(&request.rolled_back),
             has_wide_adjoints: request.wide_adjoints,
         })
@@ -162,6 +179,9 @@ impl<'a> Problem<'a> {
             let param = entry.params.iter().find(|param| entry.local_name(**param) == "_record")?;
             entry.locals[*param].ty.pointee().cloned()
         };
+        if let Some(framework) = &gradients.framework {
+            self.framework = self.framework_args(framework);
+        }
         self.gradients =
             gradients.variants().into_iter().map(|(variant, gradient)| (variant, record(gradient))).collect();
         self
@@ -232,6 +252,9 @@ impl<'a> Problem<'a> {
     pub(crate) fn reverse(&self, gradient: Variant, point: &[f64], adjoints: &[f64]) -> Option<Evaluation> {
         let (_, record) = self.gradients.iter().find(|(variant, _)| *variant == gradient)?;
         let mut evaluation = self.with_shadows(gradient, self.at(point), adjoints);
+        if gradient == Variant::Framework {
+            self.in_framework_form(&mut evaluation);
+        }
         if let Some(word) = record {
             let record = evaluation.memory.zero(self.module, word);
             evaluation.args.push(record);
@@ -242,9 +265,77 @@ impl<'a> Problem<'a> {
 
     /// The forms of the gradient that run in the place of what is printed: with additions gathered, and with one planner alone.
     pub(crate) fn others(&self, point: &[f64], adjoints: &[f64]) -> Vec<Evaluation> {
-        let is_other = |variant: Variant| matches!(variant, Variant::Gathered | Variant::Alone(_));
+        let is_other = |variant: Variant| matches!(variant, Variant::Gathered | Variant::Framework | Variant::Alone(_));
         let others = self.gradients.iter().map(|(variant, _)| *variant).filter(|variant| is_other(*variant));
         others.filter_map(|variant| self.reverse(variant, point, adjoints)).collect()
+    }
+
+    /// What `f_vjp` takes, by the names of its parameters: `_d_x`, `_d_x_after` and `_d_x_count`.
+    fn framework_args(&self, module: &Module) -> Vec<FrameworkArg> {
+        let Some(entry) = module.functions.iter().last() else { return Vec::new() };
+        let of = |param: &LocalId| {
+            let name = entry.local_name(*param);
+            let position = |suffix: &str| {
+                let shadow = name.strip_suffix(suffix)?;
+                let is_meant = |named: &usize| *shadow_name(self.parameter_name(*named)) == *shadow;
+                self.named.iter().position(is_meant)
+            };
+            let is_const = matches!(&entry.locals[*param].ty, Type::Pointer(pointer) if pointer.is_const);
+            position("_after")
+                .map(FrameworkArg::After)
+                .or_else(|| position("_count").map(FrameworkArg::Count))
+                .or_else(|| position("").map(|at| FrameworkArg::Adjoint { at, is_const }))
+        };
+        entry.params.iter().filter_map(of).collect()
+    }
+
+    /// Gives a call with adjoints the arguments of the framework form. What is written holds no numbers before.
+    fn in_framework_form(&self, evaluation: &mut Evaluation) {
+        let shadows = evaluation.args.split_off(self.own);
+        let memory = &mut evaluation.memory;
+        let cotangents = memory.clone();
+        for arg in &self.framework {
+            let buffer = match *arg {
+                FrameworkArg::Adjoint { at, is_const } => {
+                    if !is_const {
+                        memory.buffers[shadows[at]].values.fill(Value::Float(f64::NAN));
+                    }
+                    evaluation.args.push(shadows[at]);
+                    continue;
+                }
+                FrameworkArg::After(at) => cotangents.buffers[shadows[at]].clone(),
+                FrameworkArg::Count(at) => {
+                    let count = cotangents.buffers[shadows[at]].count;
+                    Buffer { ty: Type::SIZE, count: 1, values: vec![Value::Int(count as i128)] }
+                }
+            };
+            evaluation.args.push(memory.buffers.len());
+            memory.buffers.push(buffer);
+        }
+    }
+
+    /// What the adjoints must hold after another form of the gradient, by what they hold after the gradient itself: a gradient
+    /// that is written lacks what was there before, and a cotangent is as it was.
+    pub(crate) fn expected_shadows(&self, variant: Variant, exact: Vec<f64>, adjoints: &[f64]) -> Vec<f64> {
+        if variant != Variant::Framework {
+            return exact;
+        }
+        let of = |((entry, exact), adjoint): ((&Entry, f64), &f64)| {
+            let own = |arg: &FrameworkArg| match *arg {
+                FrameworkArg::Adjoint { at, is_const } if self.named[at] == entry.buffer => Some(is_const),
+                FrameworkArg::Adjoint { .. } | FrameworkArg::After(_) | FrameworkArg::Count(_) => None,
+            };
+            let is_begun =
+                |arg: &FrameworkArg| matches!(*arg, FrameworkArg::After(at) if self.named[at] == entry.buffer);
+            if self.framework.iter().find_map(own) == Some(true) {
+                *adjoint
+            } else if self.framework.iter().any(is_begun) {
+                exact
+            } else {
+                exact - adjoint
+            }
+        };
+        self.entries.iter().zip(exact).zip(adjoints).map(of).collect()
     }
 
     fn with_shadows(&self, variant: Variant, mut memory: Memory, shadow: &[f64]) -> Evaluation {

@@ -46,6 +46,9 @@ const HARNESS: &str = include_str!("harness.hpp");
 /// What the harness needs besides where nvcc compiles it.
 const HARNESS_OF_NVCC: &str = include_str!("harness_of_nvcc.hpp");
 
+/// How many parameters of a function that launches a kernel say how it is launched.
+const CONFIGURATION: usize = 4;
+
 /// What can be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
@@ -57,12 +60,14 @@ pub(crate) enum Variant {
     Unproved,
     /// Reverse mode as its launcher chooses, with additions gathered.
     Gathered,
+    /// Reverse mode with gradients that are written, and cotangents that stay.
+    Framework,
     /// Reverse mode with one of [`planners`] alone, as its launcher chooses.
     Alone(&'static str),
 }
 
 /// What stands before the numbers of the variants with one planner alone.
-const OTHERS: usize = 5;
+const OTHERS: usize = 6;
 
 /// Blocks, threads of a block, bytes of dynamic shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +119,7 @@ fn case(function: usize, variant: Variant) -> usize {
         Variant::Reverse => 2,
         Variant::Unproved => 3,
         Variant::Gathered => 4,
+        Variant::Framework => 5,
         Variant::Alone(planner) => OTHERS + planners().position(|known| known == planner).unwrap_or(0),
     };
     (OTHERS + planners().count()) * function + number
@@ -456,7 +462,7 @@ impl Texts<'_> {
             let is_wanted = |variant: Variant| match variant {
                 Variant::Primal | Variant::Forward | Variant::Reverse => true,
                 Variant::Unproved => precision == Precision::Widened,
-                Variant::Gathered | Variant::Alone(_) => dialect != Dialect::Cuda,
+                Variant::Gathered | Variant::Framework | Variant::Alone(_) => dialect != Dialect::Cuda,
             };
             for (variant, module) in function.derivatives.iter().filter(|(variant, _)| is_wanted(*variant)) {
                 let number = case(index, *variant);
@@ -551,10 +557,12 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
         Dialect::Cuda => format!("launcher_of_nvcc<{space}::{name}>"),
     };
     let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
-    if entry.space == Space::Host && of == Space::Kernel {
+    // The framework form of the split form is launched after what fills the record.
+    let is_launching = entry.space == Space::Host && of == Space::Kernel;
+    if is_launching && augmented_of(module, entry).is_none() {
         return format!("return printed({space}::{}, launch, buffers);", entry.name);
     }
-    if entry.space == Space::Host {
+    if entry.space == Space::Host && !is_launching {
         let mut is_freeing = false;
         walk::each_stmt(&entry.body, &mut |stmt| {
             if let StmtKind::Runtime { call, .. } = &stmt.kind {
@@ -572,7 +580,8 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
     let filling = augmented.unwrap_or(entry);
     let is_own = |param: &&LocalId| !["_record", "_needed"].contains(&filling.local_name(**param));
     let own: Vec<&LocalId> = filling.params.iter().filter(is_own).collect();
-    let record = entry.params.iter().position(|param| entry.local_name(*param) == "_record");
+    let configured = if is_launching { CONFIGURATION } else { 0 };
+    let record = entry.params.iter().skip(configured).position(|param| entry.local_name(*param) == "_record");
     let guard = match (record, counting(module)) {
         (Some(record), Some(counting)) => {
             let filling = launcher(&filling.name);
@@ -590,8 +599,8 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
         let call = if is_limited { "limited" } else { "printed" };
         return format!("{{ {guard}return {call}({}, {launch}, buffers); }}", launcher(&entry.name));
     };
-    let note = entry.body.first().and_then(|first| first.note.as_deref()).unwrap_or_default();
-    let listed = note.lines().find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();
+    let notes = module.functions.iter().filter_map(|function| function.body.first()?.note.as_deref());
+    let listed = notes.flat_map(str::lines).find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();
     let listed: Vec<&str> = listed.trim_end_matches('.').split(", ").collect();
     let needed: Vec<&str> = own
         .iter()
@@ -601,7 +610,7 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
         "{{ static const bool needed[] = {{{}, false}}; {guard}return split({}, {}, needed, {}, launch, {launch}, buffers); }}",
         needed.join(", "),
         launcher(&augmented.name),
-        launcher(&entry.name),
+        if is_launching { format!("{space}::{}", entry.name) } else { launcher(&entry.name) },
         own.len()
     )
 }
@@ -633,8 +642,12 @@ pub(crate) fn counting(module: &Module) -> Option<&Function> {
 
 /// The function that fills the record of the split form.
 pub(crate) fn augmented_of<'m>(module: &'m Module, reverse: &Function) -> Option<&'m Function> {
-    let name = reverse.name.replacen("_reverse", "_augmented", 1);
-    module.functions.iter().find(|function| *function.name == name && function.name != reverse.name)
+    let is_filling = |name: &str| {
+        ["_reverse", "_vjp"]
+            .iter()
+            .any(|word| name != &*reverse.name && name == reverse.name.replacen(word, "_augmented", 1))
+    };
+    module.functions.iter().find(|function| is_filling(&function.name))
 }
 
 /// Makes the device variables of a derivative known to the executor: its own copies, which lie beside the user's.

@@ -29,12 +29,14 @@ pub(crate) struct Directives {
     pub(crate) wide_adjoints: bool,
     /// `deterministic: yes`: the same bits at every run.
     pub(crate) is_deterministic: bool,
+    /// `pure: yes`: cotangents stay as they are, and gradients are written.
+    pub(crate) is_pure: bool,
     /// `forward only:` why there is no reverse mode for it.
     pub(crate) forward_only: Option<String>,
 }
 
 /// The keys of directives. What is expected of a gradient's text is for the tests of the fixtures.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "grad",
     "of",
     "run",
@@ -44,6 +46,7 @@ const KEYS: [&str; 11] = [
     "record-budget",
     "wide-adjoints",
     "deterministic",
+    "pure",
     "forward only",
     "expect",
 ];
@@ -76,6 +79,8 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
             "wide-adjoints" => return Err(format!("`wide-adjoints: {value}` is not `wide-adjoints: yes`")),
             "deterministic" if value == "yes" => directives.is_deterministic = true,
             "deterministic" => return Err(format!("`deterministic: {value}` is not `deterministic: yes`")),
+            "pure" if value == "yes" => directives.is_pure = true,
+            "pure" => return Err(format!("`pure: {value}` is not `pure: yes`")),
             "rollback" => directives.rolled_back = value.split(',').map(|name| name.trim().to_owned()).collect(),
             "forward only" => directives.forward_only = Some(value.to_owned()),
             _ => {}
@@ -104,6 +109,7 @@ impl Directives {
         words.extend(self.rolled_back.iter().map(|name| format!("--rollback={name}")));
         words.extend(self.wide_adjoints.then(|| "--wide-adjoints".to_owned()));
         words.extend(self.is_deterministic.then(|| "--deterministic".to_owned()));
+        words.extend(self.is_pure.then(|| "--pure".to_owned()));
         words.extend(self.record_slots.iter().map(|slots| format!("--record-slots={slots}")));
         words.extend(self.record_budget.iter().map(|budget| format!("--record-budget={budget}")));
         words.extend(self.forward_only.iter().map(|_| "--mode=forward".to_owned()));

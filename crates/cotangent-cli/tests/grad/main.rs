@@ -267,6 +267,7 @@ fn wanted(directives: &Directives) -> Wanted<'_> {
         record_budget: directives.record_budget,
         wide_adjoints: directives.wide_adjoints,
         is_deterministic: directives.is_deterministic,
+        is_pure: directives.is_pure,
         ..Wanted::new(&directives.function, Some(&directives.wrt))
     }
 }

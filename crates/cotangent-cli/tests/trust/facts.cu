@@ -83,3 +83,7 @@ __global__ void shift(float* y, const float* x) {
   float m = x[0] * x[1];
   y[threadIdx.x] = expf(x[threadIdx.x] - m);
 }
+__global__ void once(float* y, const float* x) {
+  y[threadIdx.x] = x[threadIdx.x] * x[threadIdx.x];
+  if (x[threadIdx.x] > 1.0f) y[threadIdx.x] = 3.0f * x[threadIdx.x];
+}

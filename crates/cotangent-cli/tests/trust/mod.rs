@@ -34,6 +34,9 @@ fn check(file: &str, function: &str, words: &[&str]) -> Output {
     if !OF_HOST.contains(&function) {
         command.args(["--launch", if function == "alone" { "4x32" } else { "1x32" }]);
     }
+    if function == "once" {
+        command.arg("--pure");
+    }
     if let Some((_, arguments)) = ARGUMENTS.iter().find(|(name, _)| *name == function) {
         command.args(["--args", arguments]);
     }

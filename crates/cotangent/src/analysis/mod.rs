@@ -15,6 +15,7 @@ pub mod location;
 mod objects;
 pub mod ordering;
 pub mod owner;
+mod param_uses;
 pub mod polynomial;
 pub mod race;
 #[cfg(test)]
@@ -38,4 +39,5 @@ pub use effects::{
 };
 pub use fixpoint::grow;
 pub use objects::{Base, Object, Objects, Step, is_handle, is_text, objects};
+pub use param_uses::{ParamUse, param_uses};
 pub use uniform::Uniform;

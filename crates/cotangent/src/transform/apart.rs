@@ -59,7 +59,9 @@ pub(super) fn promise(function: &mut Function, names: &[Name]) {
         }
         ControlFlow::<()>::Continue(())
     });
-    let names: Vec<&str> = params.iter().map(|param| function.local_name(*param)).collect();
+    // What nobody writes may overlap whatever nobody writes either.
+    let is_written = |param: &&LocalId| !matches!(&function.locals[**param].ty, Type::Pointer(it) if it.is_const);
+    let names: Vec<&str> = params.iter().filter(is_written).map(|param| function.local_name(*param)).collect();
     let listed = match names.as_slice() {
         [] => return,
         [one] => (*one).to_owned(),

@@ -96,11 +96,10 @@ pub(super) fn add_launcher(
     let own = gradient.params.iter().filter(is_own).count();
     let mut args = own_params(&mut builder, &gradient, gradient.params.len() - own);
     let needed_bytes = builder.declare("_bytes", Type::SIZE, None);
-    let configuration = [&launch.grid, &launch.block, &launch.shared, &launch.stream];
-    let mut size_args: Vec<Expr> = configuration.into_iter().cloned().map(Expr::load).collect();
+    let mut size_args = launch.values();
     size_args.extend(args.iter().take(primal_params).cloned());
     builder.push(StmtKind::Call { into: Some(needed_bytes.clone()), function: bytes, args: size_args });
-    let stream = Expr::load(launch.stream.clone());
+    let stream = launch.stream();
     let record = null_pointer(&mut builder, "_record", record_type(&gradient));
     runtime(&mut builder, ALLOCATE, vec![Expr::address_of(record.clone()), Expr::load(needed_bytes), stream.clone()]);
     args.push(Expr::load(record.clone()));
@@ -156,14 +155,16 @@ pub(super) fn add_choice(
 const RECORD_PARAMS: [&str; 2] = ["_record", "_needed"];
 
 // Functions of `cotangent/runtime.hpp`, which see to failures.
-const ALLOCATE: &str = "cotangent::allocate";
+pub(super) const ALLOCATE: &str = "cotangent::allocate";
 pub(super) const ALLOCATE_ZEROS: &str = "cotangent::allocate_zeros";
 const FETCH: &str = "cotangent::fetch";
 pub(super) const RELEASE: &str = "cotangent::release";
+pub(super) const CLEAR: &str = "cotangent::clear";
+pub(super) const COPY: &str = "cotangent::copy";
 const REQUIRE_SLOTS: &str = "cotangent::require_slots";
 
 /// The parameters that every launch has.
-struct Configuration {
+pub(super) struct Configuration {
     grid: Place,
     block: Place,
     shared: Place,
@@ -171,7 +172,10 @@ struct Configuration {
 }
 
 impl Configuration {
-    fn params(builder: &mut FunctionBuilder<'_>, dim3: Type) -> Configuration {
+    /// How many parameters they are.
+    pub(super) const PARAMS: usize = 4;
+
+    pub(super) fn params(builder: &mut FunctionBuilder<'_>, dim3: Type) -> Configuration {
         Configuration {
             grid: builder.param("grid", dim3.clone()),
             block: builder.param("block", dim3),
@@ -180,7 +184,16 @@ impl Configuration {
         }
     }
 
-    fn shared(&self) -> Option<Expr> {
+    /// What another launcher gets for them.
+    pub(super) fn values(&self) -> Vec<Expr> {
+        [&self.grid, &self.block, &self.shared, &self.stream].map(|place| Expr::load(place.clone())).into()
+    }
+
+    pub(super) fn stream(&self) -> Expr {
+        Expr::load(self.stream.clone())
+    }
+
+    pub(super) fn shared(&self) -> Option<Expr> {
         Some(Expr::load(self.shared.clone()))
     }
 
@@ -222,7 +235,7 @@ impl Configuration {
         value
     }
 
-    fn of(&self, kernel: FunctionId, shared: Option<Expr>, args: Vec<Expr>) -> StmtKind {
+    pub(super) fn of(&self, kernel: FunctionId, shared: Option<Expr>, args: Vec<Expr>) -> StmtKind {
         StmtKind::Launch(Box::new(Launch {
             kernel,
             is_checked: true,
@@ -236,9 +249,14 @@ impl Configuration {
 }
 
 /// The first parameters of a kernel as parameters of the host function too.
-fn own_params(builder: &mut FunctionBuilder<'_>, kernel: &Function, count: usize) -> Vec<Expr> {
-    let own = kernel.params.iter().take(count).map(|param| &kernel.locals[*param]);
-    own.map(|local| Expr::load(builder.param(&local.name, local.ty.clone()))).collect()
+pub(super) fn own_params(builder: &mut FunctionBuilder<'_>, kernel: &Function, count: usize) -> Vec<Expr> {
+    kernel.params.iter().take(count).map(|param| own_param(builder, kernel, *param)).collect()
+}
+
+/// A parameter of a function as one of the host function too.
+pub(super) fn own_param(builder: &mut FunctionBuilder<'_>, function: &Function, param: LocalId) -> Expr {
+    let local = &function.locals[param];
+    Expr::load(builder.param(&local.name, local.ty.clone()))
 }
 
 /// The type of the parameter for the record.
@@ -254,7 +272,7 @@ fn counted(
     counting: FunctionId,
     mut args: Vec<Expr>,
 ) -> Expr {
-    let stream = Expr::load(launch.stream.clone());
+    let stream = launch.stream();
     let counter = zeroed_counter(builder, "_counter", &stream);
     args.push(Expr::load(counter.clone()));
     builder.push(launch.of(counting, launch.shared(), args));
@@ -272,12 +290,12 @@ fn zeroed_counter(builder: &mut FunctionBuilder<'_>, name: &str, stream: &Expr) 
     counter
 }
 
-fn null_pointer(builder: &mut FunctionBuilder<'_>, name: &str, ty: Type) -> Place {
+pub(super) fn null_pointer(builder: &mut FunctionBuilder<'_>, name: &str, ty: Type) -> Place {
     let null = Expr::new(ExprKind::Null, ty.clone());
     builder.declare(name, ty, Some(null))
 }
 
-fn size(value: i128) -> Expr {
+pub(super) fn size(value: i128) -> Expr {
     Expr::new(ExprKind::Int(value), Type::SIZE)
 }
 
@@ -285,7 +303,7 @@ fn uint(value: i128) -> Expr {
     Expr::new(ExprKind::Int(value), Type::UINT)
 }
 
-fn runtime(builder: &mut FunctionBuilder<'_>, call: &str, args: Vec<Expr>) {
+pub(super) fn runtime(builder: &mut FunctionBuilder<'_>, call: &str, args: Vec<Expr>) {
     builder.push(StmtKind::Runtime { call: call.into(), args, into: None });
 }
 

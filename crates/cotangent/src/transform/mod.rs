@@ -7,6 +7,7 @@ mod apart;
 mod call_once;
 mod carried_bits;
 mod convergence;
+mod cotangents;
 mod deterministic;
 mod differentiable;
 mod drop_again;
@@ -53,6 +54,7 @@ mod together;
 mod trust;
 mod typed_pointers;
 mod variables;
+mod vjp;
 mod winners;
 
 pub use accumulate::{AdjointParam, accumulate, accumulate_atomically};

@@ -28,6 +28,8 @@ pub struct Request {
     pub wide_adjoints: bool,
     /// Whether additions whose order is not fixed are refused.
     pub is_deterministic: bool,
+    /// Whether cotangents stay as they are, and gradients are written.
+    pub is_pure: bool,
     /// What is not believed, in tests.
     pub trust: Trust,
 }
@@ -82,6 +84,7 @@ impl Request {
             record_budget: None,
             wide_adjoints: false,
             is_deterministic: false,
+            is_pure: false,
             trust: Trust::default(),
         }
     }
@@ -140,6 +143,38 @@ impl Request {
     #[must_use]
     pub fn deterministic(self, is_deterministic: bool) -> Request {
         Request { is_deterministic, ..self }
+    }
+
+    /// The same request in the framework form: cotangents stay as they are, and gradients are written.
+    ///
+    /// # Errors
+    /// What the function that launches the derivative cannot clear or copy: anything but a kernel, variables of the device, and
+    /// what leads to more memory than one array.
+    pub fn pure(self, module: &Module, is_pure: bool) -> Result<Request, Vec<Diagnostic>> {
+        let function = &module.functions[self.function];
+        let is_flat = |ty: &Type| !contains_pointer(module, ty.pointee().unwrap_or(ty));
+        let refused = |span, message: String, help: &str| {
+            Diagnostic::new(NOT_DIFFERENTIABLE, span, message, "not with `--pure`").help(help)
+        };
+        let found = |named: &Named| match named {
+            Named::Variable(variable) => {
+                let variable = &module.globals[*variable];
+                let message = format!("`{}` is a variable of the device", variable.name);
+                Some(refused(variable.span, message, "hand it to the kernel as a parameter"))
+            }
+            Named::Parameter(param) => {
+                let local = &function.locals[*param];
+                let message = || format!("`{}` leads to more than one array", local.name);
+                let help = "hand each array to the kernel as a parameter";
+                (!is_flat(&local.ty)).then(|| refused(local.span, message(), help))
+            }
+        };
+        let mut all: Vec<Diagnostic> = self.wrt.iter().filter_map(found).collect();
+        if function.space != Space::Kernel {
+            let message = format!("`{}` is no kernel", function.name);
+            all.push(refused(function.span, message, "differentiate the kernel that calls it, or that it launches"));
+        }
+        if is_pure && !all.is_empty() { Err(all) } else { Ok(Request { is_pure, ..self }) }
     }
 
     /// The same request, with adjoints of arrays of half precision in `float` or in their own type.

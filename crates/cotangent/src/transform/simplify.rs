@@ -333,7 +333,7 @@ fn visit_indices<'a>(place: &'a Place, note: &mut impl FnMut(Node<'a>) -> Contro
     }
 }
 
-fn retain(block: &mut Block, keep: &impl Fn(&Stmt) -> bool) {
+pub(super) fn retain(block: &mut Block, keep: &impl Fn(&Stmt) -> bool) {
     block.retain(|stmt| keep(stmt));
     for stmt in block {
         each_block(stmt, &mut |inner| retain(inner, keep));

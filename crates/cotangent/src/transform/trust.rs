@@ -33,10 +33,12 @@ pub enum Fact {
     Together,
     /// That a shift cancels.
     Shift,
+    /// That each element of an array is stored to once at most.
+    Once,
 }
 
 /// The facts by the words for them.
-pub const FACTS: [(&str, Fact); 13] = [
+pub const FACTS: [(&str, Fact); 14] = [
     ("activity", Fact::Activity),
     ("standing", Fact::Standing),
     ("memory", Fact::Memory),
@@ -50,6 +52,7 @@ pub const FACTS: [(&str, Fact); 13] = [
     ("alone", Fact::Alone),
     ("together", Fact::Together),
     ("shift", Fact::Shift),
+    ("once", Fact::Once),
 ];
 
 /// The planners: what makes a derivative cheaper and never changes its numbers but by rounding. Passes that are needed are not

@@ -1,5 +1,7 @@
 //! What the derivative of one function needs of others: derivatives that are written on the way.
 
+use std::collections::BTreeSet;
+
 use super::super::gather::Gathered;
 use super::super::shadow::Widening;
 use super::super::{Analyses, RecordBudget, Trust, launch};
@@ -72,6 +74,8 @@ pub(super) struct Options {
     pub(super) widening: Widening,
     /// Whether what is added has a fixed order, which it gets after gathers would be written.
     pub(super) is_deterministic: bool,
+    /// The parameters of the requested kernel whose adjoints stay as they are, if it is that which is differentiated.
+    pub(super) kept: Option<(FunctionId, BTreeSet<LocalId>)>,
     /// What is not believed, in tests.
     pub(super) trust: Trust,
     /// Whether facts are asked for that save time and memory only.

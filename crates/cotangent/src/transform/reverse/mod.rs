@@ -28,6 +28,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::apart::{apart, promise};
 use super::convergence::divergent_returns;
+use super::cotangents::keep_cotangents;
 use super::deterministic::{refuse_order, refuse_own_order};
 use super::finish::{Finish, finish};
 use super::gather::gather;
@@ -41,11 +42,12 @@ use super::signatures::check_rules;
 use super::sizes::slots;
 use super::taken_name::{free_name, taken_name};
 use super::variables::lift;
+use super::vjp::add_vjp;
 use super::winners::{WINNERS, keep_winners};
-use super::{AdjointParam, Analyses, Form, Request, Trust, launch};
+use super::{AdjointParam, Analyses, Fact, Form, Named, Request, Trust, launch};
 use crate::analysis::ordering::ordering;
 use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
-use crate::analysis::{self, Activity, Base, Object};
+use crate::analysis::{self, Activity, Base, Object, ParamUse, param_uses};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, SHARED_LIMIT};
 use crate::ir::walk;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, order};
@@ -92,6 +94,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
                 record_budget: request.record_budget,
                 widening: widening.clone(),
                 is_deterministic: request.is_deterministic,
+                kept: kept_cotangents(&normal, request),
                 trust: request.trust,
                 analyses: request.analyses,
             },
@@ -121,6 +124,9 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             if request.is_deterministic && request.analyses == Analyses::On {
                 let asked = module.functions[request.function].span;
                 pullbacks.with_fixed_order(&mut roots, request, asked).map_err(|found| lifted.said(found))?;
+            }
+            if request.is_pure {
+                pullbacks.with_framework_form(&mut roots, &derived, &normal, request);
             }
             lifted.restore(&mut pullbacks.output)?;
             let parts = derived.gathered.iter().flat_map(|gathered| &gathered.parts);
@@ -332,6 +338,9 @@ impl Pullbacks {
             (_, _) => Vec::new(),
         };
         let function = self.add(function, &adjoints, &copies)?;
+        if let Some((_, once)) = self.options.kept.as_ref().filter(|(asked, _)| *asked == id) {
+            keep_cotangents(&mut self.output, function, &adjoints, once);
+        }
         if augmented.is_some()
             && let Some(first) = self.output.functions[function].body.first_mut()
         {
@@ -481,6 +490,25 @@ impl Pullbacks {
         roots
     }
 
+    /// Adds what launches the derivative in the framework form.
+    fn with_framework_form(
+        &mut self,
+        roots: &mut Vec<FunctionId>,
+        derived: &Derived,
+        normal: &Module,
+        request: &Request,
+    ) {
+        let Some(launched) = roots.pop() else { return };
+        let uses = param_uses(normal, request.function);
+        let of = |named: &Named| match named {
+            Named::Parameter(param) => uses.get(param).copied(),
+            Named::Variable(_) => None,
+        };
+        let uses: Vec<_> = request.wrt.iter().map(of).collect();
+        let params = normal.functions[request.function].params.len();
+        roots.push(add_vjp(&mut self.output, derived.function, launched, params, &uses));
+    }
+
     /// The host function that launches a kernel which needs more dynamic shared memory than its primal.
     fn launcher_of(&mut self, kernel: FunctionId) -> Option<FunctionId> {
         let function = &self.output.functions[kernel];
@@ -520,6 +548,16 @@ impl Pullbacks {
         finish(&mut self.output, id, &known)?;
         Ok(id)
     }
+}
+
+/// In the framework form, the parameters whose adjoints nobody need change.
+fn kept_cotangents(normal: &Module, request: &Request) -> Option<(FunctionId, BTreeSet<LocalId>)> {
+    let is_kept = |found: ParamUse| match found {
+        ParamUse::Stored { is_once } => request.trust.answer(Fact::Once, false, is_once),
+        ParamUse::Read | ParamUse::Both => false,
+    };
+    let kept = || param_uses(normal, request.function).into_iter().filter(|(_, found)| is_kept(*found));
+    request.is_pure.then(|| (request.function, kept().map(|(param, _)| param).collect()))
 }
 
 /// Whether one use of an array carries derivatives and the other does not.
