@@ -242,7 +242,9 @@ impl<'a> Slicer<'a> {
                     return None;
                 }
                 self.check_recordable(local, stmt);
-                let writes = self.values.vars.facts.locals.write_counts.get(&local);
+                // A pointer to adjoints changes where the pointer does that it follows.
+                let written = self.values.vars.followed(local);
+                let writes = self.values.vars.facts.locals.write_counts.get(&written);
                 Some(Again::FirstValue { is_copied: writes.is_some_and(|count| *count > 1) })
             }
             Some(init) => {
