@@ -2,6 +2,7 @@
 //
 //   auto g = cotangent::gradient(saxpy, "y, x");                        reverse mode, with respect to y and x
 //   g.execute_kernel(grid, block, n, a, x, y, d_y, d_x);                a kernel: its arguments, then the adjoints
+//   auto p = cotangent::vjp(saxpy, "y, x");                             reverse mode as frameworks want it
 //   float v = cotangent::gradient(energy, "p").execute(p, d_p);         a function of the host or the device
 //   auto t = cotangent::pushforward(saxpy, "y, x");                     forward mode: tangents in place of adjoints
 //   puts(g.source());                                                   the text of the derivative
@@ -38,6 +39,11 @@ __host__ __device__ Requested<Result> gradient(Result (*)(Parameters...), const 
 }
 
 template <class Result, class... Parameters>
+__host__ __device__ Requested<Result> vjp(Result (*)(Parameters...), const char* = nullptr) {
+  return {};
+}
+
+template <class Result, class... Parameters>
 __host__ __device__ Requested<Result> pushforward(Result (*)(Parameters...), const char* = nullptr) {
   return {};
 }
@@ -64,6 +70,11 @@ inline constexpr bool never = false;
 // Every request has been replaced by an object of its own; one that is still there was not seen.
 template <class... Whatever>
 __host__ __device__ auto gradient(Whatever...) {
+  static_assert(never<Whatever...>, "this request was not answered: ask in a function that is no template");
+}
+
+template <class... Whatever>
+__host__ __device__ auto vjp(Whatever...) {
   static_assert(never<Whatever...>, "this request was not answered: ask in a function that is no template");
 }
 
@@ -138,10 +149,15 @@ const volatile void* array_of(const Argument& argument) {
   return nullptr;
 }
 
-inline void require_distinct(std::initializer_list<const volatile void*> arrays) {
+// `may_be_one` says of which arrays two may be one; without it, of none.
+inline void require_distinct(std::initializer_list<const volatile void*> arrays,
+                             std::initializer_list<bool> may_be_one = {}) {
+  const auto may = [&](const auto* array) {
+    return may_be_one.size() > 0 && may_be_one.begin()[array - arrays.begin()];
+  };
   for (const auto* first = arrays.begin(); first != arrays.end(); ++first) {
     for (const auto* second = first + 1; second != arrays.end(); ++second) {
-      if (*first != nullptr && *first == *second) {
+      if (*first != nullptr && *first == *second && !(may(first) && may(second))) {
         COTANGENT_FAIL("arguments " + std::to_string(first - arrays.begin() + 1) + " and " +
                        std::to_string(second - arrays.begin() + 1) +
                        " of a derivative are the same array: its derivatives would be counted together");
@@ -197,6 +213,24 @@ void run_launcher(void (*launch)(dim3, dim3, std::size_t, cudaStream_t, Paramete
   auto run = [&](std::size_t shared, cudaStream_t stream, auto... rest) {
     if constexpr (sizeof...(rest) == sizeof...(Parameters)) {
       require_distinct({array_of<Parameters>(rest)...});
+      launch(grid, block, shared, stream, as<Parameters>(rest)...);
+      check_launch();
+    }
+  };
+  configured<sizeof...(Parameters)>(run, arguments...);
+}
+
+// Whether an array is only read: such ones may be one.
+template <class Parameter>
+inline constexpr bool is_read_only = std::is_pointer_v<Parameter> && std::is_const_v<std::remove_pointer_t<Parameter>>;
+
+// The same in the framework form: what nobody writes may be one array, two cotangents for instance.
+template <class... Parameters, class... Arguments>
+void run_vjp(void (*launch)(dim3, dim3, std::size_t, cudaStream_t, Parameters...), dim3 grid, dim3 block,
+             Arguments... arguments) {
+  auto run = [&](std::size_t shared, cudaStream_t stream, auto... rest) {
+    if constexpr (sizeof...(rest) == sizeof...(Parameters)) {
+      require_distinct({array_of<Parameters>(rest)...}, {is_read_only<Parameters>...});
       launch(grid, block, shared, stream, as<Parameters>(rest)...);
       check_launch();
     }

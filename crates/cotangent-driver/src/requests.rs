@@ -64,7 +64,7 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<P
         let (mut problems, mut said) = (Vec::new(), Vec::new());
         for (request, name) in found.into_iter().zip(&names) {
             let mode = match request.direction {
-                Direction::Reverse => Mode::Reverse,
+                Direction::Reverse | Direction::Pure => Mode::Reverse,
                 Direction::Forward => Mode::Forward,
             };
             let lost = || {
@@ -75,6 +75,7 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<P
             let module = order::needed_by(&module, &[module.function(name).ok_or_else(lost)?]);
             let function = module.function(name).ok_or_else(lost)?;
             let wanted = transform::Request::new(&module, function, request.wrt.as_deref());
+            let wanted = wanted.and_then(|wanted| wanted.pure(&module, request.direction == Direction::Pure));
             let derived = wanted.and_then(|wanted| differentiate_noted(&module, &wanted, mode));
             match derived {
                 Ok((derivative, notes)) => {

@@ -55,6 +55,13 @@ fn what_is_gathered_is_right_in_launches_of_any_shape() {
 }
 
 #[test]
+fn frameworks_keep_their_cotangents() {
+    let expected =
+        "0 wrong\narguments 5 and 8 of a derivative are the same array: its derivatives would be counted together\n";
+    assert_eq!(printed(&run(&folder().join("frameworks.cu"), &[])), expected);
+}
+
+#[test]
 fn what_has_no_name_of_its_own_is_differentiated_too() {
     let file = folder().join("shapes.cu");
     let expected = "all derivatives are right, line 134\n";

@@ -92,6 +92,7 @@ fn declaration(request: &Request, number: usize, result: &str) -> String {
     let Request { name, side, wrt, direction, .. } = request;
     let (word, others) = match direction {
         Direction::Reverse => ("gradient", "adjoints"),
+        Direction::Pure => ("vector-Jacobian product", "cotangents and gradients"),
         Direction::Forward => ("pushforward", "tangents"),
     };
     let of = wrt.as_ref().map(|names| format!(" with respect to {}", names.join(", "))).unwrap_or_default();
@@ -134,8 +135,11 @@ fn definition(request: &Request, number: usize, result: &str, module: &Module, s
     let execute = match request.side {
         Side::Kernel => {
             let is_launcher = root.is_some_and(|function| function.space == Space::Host);
-            let run =
-                if is_launcher { format!("run_launcher(::{called}, ") } else { format!("Launch<::{called}>::run(") };
+            let run = match request.direction {
+                Direction::Pure => format!("run_vjp(::{called}, "),
+                Direction::Reverse | Direction::Forward if is_launcher => format!("run_launcher(::{called}, "),
+                Direction::Reverse | Direction::Forward => format!("Launch<::{called}>::run("),
+            };
             format!(
                 "{template}void {name}::execute_kernel(dim3 grid, dim3 block, Arguments... arguments) const {{\n  \
                  ::cotangent::{run}grid, block, arguments...);\n}}\n"

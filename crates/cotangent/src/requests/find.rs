@@ -12,13 +12,16 @@ use crate::source::{FileId, Span};
 const HEADER: &str = "cotangent/cotangent.hpp";
 
 /// What requests call.
-const CALLED: [(&str, Direction); 2] = [("gradient", Direction::Reverse), ("pushforward", Direction::Forward)];
+const CALLED: [(&str, Direction); 3] =
+    [("gradient", Direction::Reverse), ("vjp", Direction::Pure), ("pushforward", Direction::Forward)];
 
 /// In which direction derivatives are propagated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// `gradient`.
     Reverse,
+    /// `vjp`: as `gradient`, in the framework form.
+    Pure,
     /// `pushforward`.
     Forward,
 }
