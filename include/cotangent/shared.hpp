@@ -7,16 +7,5 @@
 #ifdef COTANGENT_CPU
 #include "cotangent/thread.hpp"
 #else
-
-namespace cotangent {
-
-// The bytes of dynamic shared memory that the launch asked for.
-__device__ inline unsigned int dynamic_shared_bytes() {
-  unsigned int bytes;
-  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
-  return bytes;
-}
-
-}  // namespace cotangent
-
+#include <cotangent/shared_on_gpu.hpp>
 #endif
