@@ -21,6 +21,10 @@ pub struct Touch {
     reads: BTreeSet<Root>,
     writes: BTreeSet<Root>,
     adds: BTreeSet<Root>,
+    /// The variables that it declares.
+    declares: BTreeSet<LocalId>,
+    /// The variables that it points to, which is not to read them.
+    points_to: BTreeSet<LocalId>,
     /// It stays where it is: other threads, the runtime or code that is not read take part in it, or it is a jump. What is read of
     /// `volatile` memory may be another value each time.
     is_fixed: bool,
@@ -59,6 +63,9 @@ impl<'f> Touches<'f> {
             match node {
                 Node::Stmt(stmt) => self.note(stmt, &mut touch),
                 Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => self.note_load(place, &mut touch),
+                Node::Expr(Expr { kind: ExprKind::AddressOf(place), .. }) => {
+                    touch.points_to.extend(walk::own_variable(place));
+                }
                 Node::Expr(_) | Node::Place(_) => {}
             }
             ControlFlow::<()>::Continue(())
@@ -87,6 +94,7 @@ impl<'f> Touches<'f> {
             || self.meet(&one.writes, &other.writes)
             || self.meet(&one.writes, &other.adds)
             || self.meet(&one.adds, &other.reads)
+            || !one.declares.is_disjoint(&other.points_to)
     }
 
     /// Whether a value depends on memory that others may reach.
@@ -114,7 +122,10 @@ impl<'f> Touches<'f> {
             StmtKind::Runtime { call, into: Some(into), .. } if **call == *RESERVE => {
                 touch.writes.extend(self.roots.place(into));
             }
-            StmtKind::Declare { local, .. } => touch.writes.extend(self.variable(*local)),
+            StmtKind::Declare { local, .. } => {
+                touch.declares.insert(*local);
+                touch.writes.extend(self.variable(*local));
+            }
             StmtKind::For(head) => touch.writes.extend(self.variable(head.counter)),
             StmtKind::Call { function, args, into } => {
                 touch.writes.extend(into.iter().flat_map(|place| self.roots.place(place)));
@@ -224,6 +235,8 @@ impl Touch {
         self.reads.extend(&other.reads);
         self.writes.extend(&other.writes);
         self.adds.extend(&other.adds);
+        self.declares.extend(&other.declares);
+        self.points_to.extend(&other.points_to);
         self.is_fixed |= other.is_fixed;
     }
 }
@@ -273,6 +286,7 @@ mod tests {
         assert!(!may_change_places("a = call square(b); b = 1.0f;"));
         assert!(!may_change_places("rows[0][n] = 1.0f; a = x[n];"), "the rows may be of x");
         assert!(!may_change_places("call add(y, b); a = y[n];"));
+        assert!(!may_change_places("let t: float[2]; let q: float* = &t[0];"), "it must be there to be pointed to");
     }
 
     #[test]
