@@ -155,6 +155,16 @@ pub(crate) struct Grad {
     #[arg(long)]
     pub(crate) standalone: bool,
 
+    /// For whom the text is. `nvrtc`: what runs on the device, with no header, kernels under their own names, and the record an
+    /// argument; nothing that a function of the host would choose
+    #[arg(long, value_enum, default_value_t = TextTarget::Nvcc, conflicts_with_all = ["mode", "deterministic"])]
+    pub(crate) target: TextTarget,
+
+    /// Write what a program that calls the derivative must know to this file, as JSON: functions, parameters in order, what each
+    /// adjoint holds before, the size of the record
+    #[arg(long, value_name = "FILE")]
+    pub(crate) metadata: Option<PathBuf>,
+
     /// Instead of the gradient, print where its reverse sweep gets each value from and how each loop is turned around, and
     /// why that is right
     #[arg(long, conflicts_with_all = ["standalone", "mode"])]
@@ -423,6 +433,15 @@ pub(crate) enum Mode {
     Reverse,
     /// Tangents: one call gives the derivatives of all outputs along one direction
     Forward,
+}
+
+/// For whom a derivative is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextTarget {
+    /// A file or a header for nvcc
+    Nvcc,
+    /// Device code for NVRTC
+    Nvrtc,
 }
 
 /// `cotangent run`.

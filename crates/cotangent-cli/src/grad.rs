@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use cotangent_driver::derivative::{self, Extent, Printed, Wanted, print_derivative, print_plan};
+use cotangent_driver::output::Output;
 use cotangent_driver::program::Input;
 use cotangent_driver::{Environment, Tools};
 
-use crate::arguments::{Grad, Mode};
+use crate::arguments::{Grad, Mode, TextTarget};
 use crate::reading;
 use crate::terminal::Terminal;
 use crate::text;
@@ -47,6 +48,7 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         wide_adjoints: options.what.wide_adjoints,
         is_deterministic: options.what.deterministic,
         is_pure: options.what.pure,
+        is_of_device: options.target == TextTarget::Nvrtc,
     };
     let what = format!("Reading {}", file.display());
     if options.plan {
@@ -57,8 +59,12 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
     text::write(options.output.as_deref(), file, |output| {
         let printed =
             terminal.step(&what, || print_derivative(&tools, &input, &wanted, mode, options.extent(), output));
-        let Printed { text, notes } = printed?;
+        let Printed { text, notes, metadata } = printed?;
         terminal.rendered(&notes);
+        if let (Some(path), Some(metadata)) = (&options.metadata, metadata) {
+            let described = serde_json::to_string_pretty(&metadata).unwrap_or_default();
+            Output::apart_from(path, &[file])?.write(&(described + "\n"))?;
+        }
         Ok(text)
     })
 }

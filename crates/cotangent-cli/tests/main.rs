@@ -13,6 +13,7 @@ mod examples;
 mod large;
 mod long_functions;
 mod manual;
+mod metadata;
 mod nvcc;
 mod pages;
 mod printed;

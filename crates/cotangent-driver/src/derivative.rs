@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use cotangent::diagnostic::{self, Diagnostic};
-use cotangent::emit::{self, Dialect, SharedWith};
+use cotangent::emit::{self, Dialect, Metadata, SharedWith};
 use cotangent::exposed::{Variables, expose};
 use cotangent::ir::{self, FunctionId, Module, Provided};
 use cotangent::lower::{self, lower_beside};
 use cotangent::source::Span;
 use cotangent::transform::{RecordBudget, Request, forward, planned_reverse, reverse, seeds};
 
+use crate::device_text::device_text;
 use crate::output::Output;
 use crate::parse::as_argument;
 use crate::reading::{Failure, Input, Passes, check_readable, read_for, read_host, read_instead, with_deep_stack};
@@ -45,6 +46,8 @@ pub struct Wanted<'a> {
     pub is_deterministic: bool,
     /// Whether cotangents stay as they are, and gradients are written.
     pub is_pure: bool,
+    /// Whether only what runs on the device is printed.
+    pub is_of_device: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -61,6 +64,7 @@ impl<'a> Wanted<'a> {
             wide_adjoints: false,
             is_deterministic: false,
             is_pure: false,
+            is_of_device: false,
         }
     }
 }
@@ -115,6 +119,8 @@ pub struct Printed {
     pub text: String,
     /// What the user should know about it, as shown.
     pub notes: String,
+    /// What a program that calls it must know, if it is one derivative.
+    pub metadata: Option<Metadata>,
 }
 
 /// The derivative of a function, as CUDA. It is refused for an output that the program includes.
@@ -136,10 +142,15 @@ pub fn print_derivative(
         drop(passes);
         let (derivative, notes) = differentiate_noted(&module, &request, mode).map_err(rendered)?;
         let notes = diagnostic::render(&notes, sources, input.colour);
+        let asked = &module.functions[request.function];
+        let metadata = Some(emit::metadata(asked, &request.names(&module), &derivative, !request.is_of_device));
+        if wanted.is_of_device {
+            return Ok(Printed { text: device_text(&derivative), notes, metadata });
+        }
         // The program has no function with parameters for its variables.
         let is_standalone = extent == Extent::Standalone || named.text.is_some();
         if is_standalone && !derivative.needs_program {
-            return Ok(Printed { text: with_compiling(emit::emit(&derivative, Dialect::Cuda)), notes });
+            return Ok(Printed { text: with_compiling(emit::emit(&derivative, Dialect::Cuda)), notes, metadata });
         }
         let shared_with = if is_standalone { SharedWith::Nobody } else { SharedWith::Headers };
         let behind = emit::emit_behind(&mut [derivative], &provided, shared_with);
@@ -148,12 +159,12 @@ pub fn print_derivative(
             return Err(rendered(clashes));
         }
         if is_standalone {
-            return Ok(Printed { text: with_compiling(after_program(input, &behind.text)), notes });
+            return Ok(Printed { text: with_compiling(after_program(input, &behind.text)), notes, metadata });
         }
         let file = input.file.file_name().unwrap_or_default().to_string_lossy();
         let compiling = if uses_headers(&behind.text) { COMPILING } else { "" };
         let first = format!("// By Cotangent, from {file}. To be included after what it differentiates.{compiling}");
-        Ok(Printed { text: format!("{first}\n#pragma once\n\n{}", behind.text), notes })
+        Ok(Printed { text: format!("{first}\n#pragma once\n\n{}", behind.text), notes, metadata })
     })
 }
 
@@ -242,6 +253,7 @@ pub fn request(module: &Module, function: FunctionId, wanted: &Wanted<'_>) -> Re
     let request = request.rolled_back(module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
     let request = request.with_record_budget(wanted.record_budget);
     let request = request.deterministic(wanted.is_deterministic).pure(module, wanted.is_pure)?;
+    let request = request.of_device(module, wanted.is_of_device)?;
     request.with_wide_adjoints(module, wanted.wide_adjoints)
 }
 

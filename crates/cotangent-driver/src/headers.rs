@@ -50,6 +50,11 @@ impl Headers {
     }
 }
 
+/// The text of a header, by its path below `include/`.
+pub(crate) fn text(path: &str) -> Option<&'static str> {
+    HEADERS.iter().find(|(name, _)| *name == path).map(|(_, text)| *text)
+}
+
 fn fingerprint() -> u64 {
     let mut hasher = DefaultHasher::new();
     HEADERS.hash(&mut hasher);

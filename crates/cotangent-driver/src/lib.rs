@@ -10,6 +10,7 @@ pub mod cudart;
 pub mod database;
 pub mod derivative;
 pub mod device_part;
+pub mod device_text;
 pub mod environment;
 pub mod error;
 pub mod flags;

@@ -96,7 +96,8 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<P
             return Err(problems);
         }
         let text = requests::answered(&text, &name, answers, &provided)?;
-        Ok(Printed { text, notes: diagnostic::render(&said, &passes.host.sources, input.colour) })
+        let notes = diagnostic::render(&said, &passes.host.sources, input.colour);
+        Ok(Printed { text, notes, metadata: None })
     };
     answer().map(Some).map_err(rendered)
 }

@@ -151,6 +151,7 @@ fn outcome_of(
         wide_adjoints: options.what.wide_adjoints,
         is_deterministic: options.what.deterministic,
         is_pure: options.what.pure,
+        is_of_device: false,
     };
     let step = format!("Reading {}", file.display());
     let prepared = terminal.step(&step, || prepare(tools, input, &wanted, options))?;

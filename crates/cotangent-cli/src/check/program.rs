@@ -439,7 +439,7 @@ impl Texts<'_> {
     pub(super) fn appended(&self, precision: Precision, dialect: Dialect) -> String {
         let before = match dialect {
             Dialect::Cpu | Dialect::CpuPart => "",
-            Dialect::Cuda => HARNESS_OF_NVCC,
+            Dialect::Cuda | Dialect::Nvrtc => HARNESS_OF_NVCC,
         };
         let mut text = format!("\n#line 1 \"check\"\n{before}{HARNESS}");
         let mut cases = String::new();
@@ -554,7 +554,7 @@ fn mentions_record(ty: &Type) -> bool {
 fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
     let launcher = |name: &str| match dialect {
         Dialect::Cpu | Dialect::CpuPart => format!("{space}::{name}_launch"),
-        Dialect::Cuda => format!("launcher_of_nvcc<{space}::{name}>"),
+        Dialect::Cuda | Dialect::Nvrtc => format!("launcher_of_nvcc<{space}::{name}>"),
     };
     let Some(entry) = module.functions.iter().last() else { return "return;".to_owned() };
     // The framework form of the split form is launched after what fills the record.

@@ -1,5 +1,5 @@
 //! Every file of `fixtures/grad/` is a test: its derivatives are the committed texts beside it, these are lowered to the
-//! same IR again, `cotangent check --nvcc` proves them on the CPU, both as Clang and as nvcc compile them, and what the
+//! same IR again, NVRTC compiles what of them runs on the device, `cotangent check --nvcc` proves them on the CPU, both as Clang and as nvcc compile them, and what the
 //! fixture expects of them is true.
 //!
 //! `cargo xtask bless` writes the texts anew. Reverse mode must refuse the files of `fixtures/grad/refused/`, with the
@@ -10,6 +10,7 @@ mod directives;
 mod expectations;
 #[path = "../fixtures/listing.rs"]
 mod listing;
+mod nvrtc;
 #[path = "../fixtures/snapshot.rs"]
 mod snapshot;
 #[path = "../../src/selftest/spelling.rs"]
@@ -28,8 +29,10 @@ use cotangent::source::Sources;
 use cotangent_driver::derivative::{
     Extent, Mode, Wanted, differentiate, lowered, print_derivative, read_wanted, request,
 };
+use cotangent_driver::device_text::device_text;
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{Failure, Input, read, read_device, with_deep_stack};
+use cotangent_driver::tools::find_nvcc;
 use cotangent_driver::{Environment, Tools};
 use directives::Directives;
 use expectations::Expectation;
@@ -106,7 +109,11 @@ fn check(path: &Path) -> Result<(), Failed> {
         return prove(path, &directives, &["--nvcc"], &[]);
     }
     let scratch = tempfile::tempdir()?;
-    for ((mode, suffix), module) in modes.iter().zip(derive(&tools, path, &directives, &modes)?) {
+    let (derivatives, on_device) = derive(&tools, path, &directives, &modes)?;
+    if let (Some(text), Some(nvcc)) = (on_device, find_nvcc(&tools.environment)) {
+        nvrtc::compile(&nvcc.path, &text).map_err(|said| format!("NVRTC says:\n{said}\nof:\n{text}"))?;
+    }
+    for ((mode, suffix), module) in modes.iter().zip(derivatives) {
         // What stands after the program's own text is not read again by itself.
         if module.needs_program {
             let flags = ParseFlags::default();
@@ -272,12 +279,28 @@ fn wanted(directives: &Directives) -> Wanted<'_> {
     }
 }
 
-/// The derivatives of a fixture.
-fn derive(tools: &Tools, path: &Path, directives: &Directives, modes: &[(Mode, &str)]) -> Result<Vec<Module>, Failed> {
+/// The derivatives of a fixture, and the text of what runs on the device of its gradient.
+fn derive(
+    tools: &Tools,
+    path: &Path,
+    directives: &Directives,
+    modes: &[(Mode, &str)],
+) -> Result<(Vec<Module>, Option<String>), Failed> {
     let wanted = wanted(directives);
     with_wanted(tools, path, &wanted, |passes, wanted| {
         let (module, request) = lowered(passes, wanted)?;
-        modes.iter().map(|(mode, _)| differentiate(&module, &request, *mode)).collect()
+        let derivatives = modes.iter().map(|(mode, _)| differentiate(&module, &request, *mode));
+        let derivatives: Vec<Module> = derivatives.collect::<Result<_, _>>()?;
+        let is_kernel = module.functions[request.function].space == Space::Kernel;
+        let has_gradient = modes.iter().any(|(mode, _)| *mode == Mode::Reverse);
+        // What is not read may be of the host's headers.
+        let is_alone = module.preamble.is_empty() && !derivatives.iter().any(|derivative| derivative.needs_program);
+        if !is_kernel || !has_gradient || request.is_deterministic || !is_alone {
+            return Ok((derivatives, None));
+        }
+        let request = request.of_device(&module, true)?;
+        let on_device = differentiate(&module, &request, Mode::Reverse)?;
+        Ok((derivatives, Some(device_text(&on_device))))
     })
 }
 
@@ -285,7 +308,7 @@ fn check_refused(path: &Path) -> Result<(), Failed> {
     let directives = directives::parse(&fs::read_to_string(path)?)?;
     let tools = Tools::find(Environment::of_process())?;
     let failure = match derive(&tools, path, &directives, &MODES[..1]) {
-        Ok(modules) => return Err(format!("it is accepted:\n{}", emit(&modules[0], Dialect::Cuda)).into()),
+        Ok((derivatives, _)) => return Err(format!("it is accepted:\n{}", emit(&derivatives[0], Dialect::Cuda)).into()),
         Err(failure) => failure,
     };
     let message = failure.message().unwrap_or_default();

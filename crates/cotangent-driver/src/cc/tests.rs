@@ -53,7 +53,7 @@ impl Project {
             let text = fs::read_to_string(file).unwrap().replace("REQUEST", statement);
             let text = text.replace("#include <cotangent/cotangent.hpp>", "");
             let text = format!("#line 1 \"{}\"\n{text}", file.display());
-            Ok(Some(Printed { text, notes: String::new() }))
+            Ok(Some(Printed { text, notes: String::new(), metadata: None }))
         };
         match plan_with(&self.environment, &words, answer).unwrap() {
             Plan::Changed(changed) => *changed,

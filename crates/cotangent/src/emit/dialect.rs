@@ -12,6 +12,8 @@ pub enum Dialect {
     /// As `Cpu`, for a part of a program: kernels are registered under their names for launches elsewhere, and device
     /// variables are those of the rest, which defines references to them.
     CpuPart,
+    /// CUDA C++ of the device alone, for NVRTC, which has no header of the host.
+    Nvrtc,
 }
 
 /// The spellings of one dialect.
@@ -44,6 +46,8 @@ pub(super) struct Spellings {
     pub(super) globals: [(GlobalStorage, &'static str); 5],
     /// Where the rest of the program is, if this is a part of one.
     pub(super) part: Option<Part>,
+    /// The only headers that are included, if not all that are needed: whoever prints puts the texts of others first.
+    pub(super) headers: Option<&'static [&'static str]>,
 }
 
 /// Before the name of a device variable: the label under which a part of a program expects a reference to it.
@@ -98,6 +102,7 @@ pub(super) fn spellings(dialect: Dialect) -> &'static Spellings {
         Dialect::Cuda => &CUDA,
         Dialect::Cpu => &CPU,
         Dialect::CpuPart => &CPU_PART,
+        Dialect::Nvrtc => &NVRTC,
     }
 }
 
@@ -124,6 +129,7 @@ const CUDA: Spellings = Spellings {
     launch: LaunchStyle::Chevrons,
     globals: GLOBALS,
     part: None,
+    headers: None,
 };
 
 // `__shared__`, `__device__` and the like are macros of the CPU headers.
@@ -146,7 +152,11 @@ const CPU: Spellings = Spellings {
     },
     globals: GLOBALS,
     part: None,
+    headers: None,
 };
+
+// Half precision is in the toolkit's headers, for which NVRTC gets their folder.
+const NVRTC: Spellings = Spellings { headers: Some(&["<cuda_fp16.h>", "<cuda_bf16.h>"]), ..CUDA };
 
 const CPU_PART: Spellings = Spellings { part: Some(Part { kernel: "::cotangent::PrintedKernel" }), ..CPU };
 
@@ -156,7 +166,7 @@ mod tests {
 
     #[test]
     fn every_storage_is_in_every_table() {
-        for dialect in [Dialect::Cuda, Dialect::Cpu, Dialect::CpuPart] {
+        for dialect in [Dialect::Cuda, Dialect::Cpu, Dialect::CpuPart, Dialect::Nvrtc] {
             for (storage, spelling) in GLOBALS {
                 assert_eq!(spellings(dialect).global(storage), spelling);
             }

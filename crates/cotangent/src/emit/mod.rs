@@ -12,6 +12,7 @@ mod casts;
 mod construct;
 mod control;
 mod conversions;
+mod device;
 mod dialect;
 mod effects;
 mod expr;
@@ -19,6 +20,7 @@ mod function;
 mod global;
 mod layout;
 mod literals;
+mod metadata;
 mod names;
 mod operators;
 mod place;
@@ -32,19 +34,38 @@ mod usage;
 use std::collections::BTreeSet;
 
 pub use behind::{Behind, Copied, SharedWith, emit_behind, result_type};
+pub use device::device_only;
 pub use dialect::{Dialect, VARIABLE_LABEL};
+pub use metadata::{Adjoint, Described, Metadata, Parameter, Record, metadata};
 
 use layout::Lines;
 use names::{Names, namespace_of};
-use scope::Program;
+use scope::{Program, Scope};
 
-use crate::ir::{FunctionId, Global, Module};
+use crate::ir::{FunctionId, Global, Module, Type};
 
 /// The text of a module: headers, records, variables, functions.
 ///
 /// The module must be valid.
 pub fn emit(module: &Module, dialect: Dialect) -> String {
     emit_beside(module, dialect, |_| false)
+}
+
+/// The headers that the text of a module needs, with their brackets.
+pub fn needed_headers(module: &Module) -> BTreeSet<&str> {
+    usage::headers(module)
+}
+
+/// A type as the text of a module spells it.
+pub fn spelled(module: &Module, ty: &Type) -> String {
+    let program = Program {
+        module,
+        spellings: dialect::spellings(Dialect::Cuda),
+        usages: usage::usages(module),
+        names: Names::new(module),
+        is_part_of_file: false,
+    };
+    types::type_name(&Scope::of_item(&program, ""), ty)
 }
 
 /// The same to stand in a namespace of its own, after a program, some of whose variables it shares.
@@ -57,7 +78,8 @@ pub fn emit_beside(module: &Module, dialect: Dialect, is_shared: impl Fn(&Global
         is_part_of_file: false,
     };
     let mut sections = Sections::default();
-    for header in usage::headers(module) {
+    let is_included = |header: &&str| program.spellings.headers.is_none_or(|only| only.contains(header));
+    for header in usage::headers(module).into_iter().filter(is_included) {
         sections.begin(Kind::Header, "");
         sections.lines.line(&format!("#include {header}"));
     }

@@ -30,6 +30,8 @@ pub struct Request {
     pub is_deterministic: bool,
     /// Whether cotangents stay as they are, and gradients are written.
     pub is_pure: bool,
+    /// Whether there is to be nothing that chooses among kernels before a launch.
+    pub is_of_device: bool,
     /// What is not believed, in tests.
     pub trust: Trust,
 }
@@ -85,8 +87,19 @@ impl Request {
             wide_adjoints: false,
             is_deterministic: false,
             is_pure: false,
+            is_of_device: false,
             trust: Trust::default(),
         }
+    }
+
+    /// The names of what is named, in order.
+    pub fn names<'m>(&self, module: &'m Module) -> Vec<&'m str> {
+        let function = &module.functions[self.function];
+        let name = |named: &Named| match named {
+            Named::Parameter(param) => function.local_name(*param),
+            Named::Variable(variable) => &*module.globals[*variable].name,
+        };
+        self.wrt.iter().map(name).collect()
     }
 
     /// The same request, with proofs or without.
@@ -143,6 +156,21 @@ impl Request {
     #[must_use]
     pub fn deterministic(self, is_deterministic: bool) -> Request {
         Request { is_deterministic, ..self }
+    }
+
+    /// The same request, of which only what runs on the device is printed.
+    ///
+    /// # Errors
+    /// A function of the host.
+    pub fn of_device(self, module: &Module, is_of_device: bool) -> Result<Request, Vec<Diagnostic>> {
+        let function = &module.functions[self.function];
+        if is_of_device && function.space == Space::Host {
+            let message = format!("`{}` is a function of the host", function.name);
+            let help = "differentiate the kernels that it launches, one by one";
+            let refused = Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, "not with `--target nvrtc`");
+            return Err(vec![refused.help(help)]);
+        }
+        Ok(Request { is_of_device, ..self })
     }
 
     /// The same request in the framework form: cotangents stay as they are, and gradients are written.

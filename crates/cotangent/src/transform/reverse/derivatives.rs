@@ -74,6 +74,8 @@ pub(super) struct Options {
     pub(super) widening: Widening,
     /// Whether what is added has a fixed order, which it gets after gathers would be written.
     pub(super) is_deterministic: bool,
+    /// Whether nothing chooses among kernels before a launch.
+    pub(super) is_of_device: bool,
     /// The parameters of the requested kernel whose adjoints stay as they are, if it is that which is differentiated.
     pub(super) kept: Option<(FunctionId, BTreeSet<LocalId>)>,
     /// What is not believed, in tests.

@@ -94,6 +94,7 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
                 record_budget: request.record_budget,
                 widening: widening.clone(),
                 is_deterministic: request.is_deterministic,
+                is_of_device: request.is_of_device,
                 kept: kept_cotangents(&normal, request),
                 trust: request.trust,
                 analyses: request.analyses,
@@ -350,7 +351,8 @@ impl Pullbacks {
             let before = first.note.take().map(|before| format!("\n{before}")).unwrap_or_default();
             first.note = Some(format!("{note}{before}").into());
         }
-        let is_launched = !self.options.is_deterministic && (matches!(kind, Kind::Split { .. }) || slots.is_none());
+        let is_chosen = !self.options.is_deterministic && !self.options.is_of_device;
+        let is_launched = is_chosen && (matches!(kind, Kind::Split { .. }) || slots.is_none());
         let gathered = match (kind, self.options.analyses) {
             (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On)
                 if is_launched && self.options.trust.runs("gather") =>

@@ -1,0 +1,253 @@
+//! What a program must know of a derivative to call it: its functions with their parameters, what is done to each adjoint before,
+//! and how large the record is.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::spelled;
+use crate::ir::layout::layout;
+use crate::ir::{
+    Builtin, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Space, Stmt, StmtKind, Type, UnaryOp, walk,
+};
+
+/// What a program must know of a derivative.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Metadata {
+    /// The function that was differentiated.
+    pub function: String,
+    /// `joint` or `split`.
+    pub form: &'static str,
+    /// What the text has, in its order.
+    pub functions: Vec<Described>,
+    /// In the order named.
+    pub adjoints: Vec<Adjoint>,
+    /// Of the split form, the parameters whose memory must be unchanged when the reverse sweep runs.
+    pub read_after: Vec<String>,
+    /// The memory that takes values from one sweep to the other.
+    pub record: Option<Record>,
+}
+
+/// A function of the text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Described {
+    /// Its name, which a kernel for NVRTC has in the compiled code too.
+    pub name: String,
+    /// `kernel`, `device` or `host`.
+    pub space: &'static str,
+    /// `gradient`, `forward` and `reverse` of the split form, `count` for a kernel that counts slots of the record, `vjp`, `launch`,
+    /// `bytes`, or `helper`.
+    pub does: &'static str,
+    /// In order.
+    pub parameters: Vec<Parameter>,
+    /// `__launch_bounds__`: threads, and blocks if they are stated.
+    pub launch_bounds: Option<Vec<u32>>,
+    /// Whether it is launched with twice the dynamic shared memory of the function, each half a multiple of 16 bytes.
+    pub has_twice_the_shared_memory: bool,
+}
+
+/// A parameter of a function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its type, as the text spells it.
+    #[serde(rename = "type")]
+    pub ty: String,
+}
+
+/// The adjoint of a parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Adjoint {
+    /// Whose it is: a parameter, or a variable of the device.
+    pub of: String,
+    /// The name of the adjoint in the derivative's kernel.
+    pub name: String,
+    /// The type of its elements.
+    pub element: String,
+    /// What it holds before: `adjoint`, by the contract of adjoints, which are added to; in the framework form `zero` for a
+    /// gradient, `cotangent` for what the kernel leaves as it is, `copy` for a copy of a cotangent, which the kernel changes, and
+    /// `gradient` for a gradient that begins as the cotangent.
+    pub before: &'static str,
+}
+
+/// The record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Record {
+    /// The type that the parameter points to.
+    pub word: String,
+    /// How large that is.
+    pub word_bytes: u64,
+    /// The bytes of a launch: a number, the name of a parameter or of a size of the launch (`grid.x`), or an operation with its operands, as
+    /// in `["*", 4, "n", "grid.x"]`; `["?", condition, then, otherwise]` chooses. None if a kernel counts slots.
+    pub bytes: Option<Value>,
+    /// The kernel that counts the slots of a thread: it takes the function's arguments and a pointer to an `unsigned int` that
+    /// is zero, and leaves the most there. The record has so many words for each thread of the launch.
+    pub counted_by: Option<String>,
+}
+
+/// Describes the derivative of a function with respect to what has these names. Functions of the host are left out where they are not
+/// printed.
+pub fn metadata(asked: &Function, named: &[&str], derivative: &Module, has_host: bool) -> Metadata {
+    let functions = &derivative.functions;
+    let is_printed = |function: &&Function| has_host || function.space != Space::Host;
+    let described = functions.iter().filter(is_printed).map(|function| describe(derivative, function, asked)).collect();
+    let main = functions.iter().rfind(|function| matches!(does(function, asked), "gradient" | "reverse"));
+    let vjp = functions.iter().find(|function| does(function, asked) == "vjp");
+    // Adjoints follow the function's own parameters, in the order named.
+    let of = |(name, position): (&&str, usize)| {
+        let main = main?;
+        let adjoint = &main.locals[*main.params.get(position)?];
+        let element = adjoint.ty.pointee().map(|ty| spelled(derivative, ty)).unwrap_or_default();
+        let before = vjp.map_or("adjoint", |vjp| before(vjp, &adjoint.name));
+        Some(Adjoint { of: (*name).to_owned(), name: adjoint.name.to_string(), element, before })
+    };
+    Metadata {
+        function: asked.name.to_string(),
+        form: if main.is_some_and(|main| does(main, asked) == "reverse") { "split" } else { "joint" },
+        functions: described,
+        adjoints: named.iter().zip(asked.params.len()..).filter_map(of).collect(),
+        read_after: main.map(read_after).unwrap_or_default(),
+        record: main.and_then(|main| record(derivative, main)),
+    }
+}
+
+fn describe(module: &Module, function: &Function, asked: &Function) -> Described {
+    let parameter = |param: &LocalId| {
+        let local = &function.locals[*param];
+        Parameter { name: local.name.to_string(), ty: spelled(module, &local.ty) }
+    };
+    let bounds = function.launch_bounds.map(|bounds| {
+        let blocks = bounds.min_blocks;
+        [bounds.max_threads].into_iter().chain(blocks).collect()
+    });
+    let mut has_twice = false;
+    walk::each_expr(&function.body, &mut |expr| {
+        has_twice |= expr.kind == ExprKind::Builtin(Builtin::DynamicSharedBytes);
+    });
+    Described {
+        name: function.name.to_string(),
+        space: match function.space {
+            Space::Kernel => "kernel",
+            Space::Device => "device",
+            Space::Host => "host",
+        },
+        does: does(function, asked),
+        parameters: function.params.iter().map(parameter).collect(),
+        launch_bounds: bounds,
+        has_twice_the_shared_memory: has_twice,
+    }
+}
+
+/// What functions do, by what follows the name of the function in theirs.
+const WORDS: [(&str, &str); 5] = [
+    ("_grad", "gradient"),
+    ("_augmented", "forward"),
+    ("_reverse", "reverse"),
+    ("_vjp", "vjp"),
+    ("_pushforward", "pushforward"),
+];
+
+fn does(function: &Function, asked: &Function) -> &'static str {
+    let last = function.params.last().map(|param| function.local_name(*param));
+    let Some(rest) = function.name.strip_prefix(&*asked.name) else { return "helper" };
+    if last == Some("_slots") {
+        "count"
+    } else if rest.ends_with("_bytes") {
+        "bytes"
+    } else if rest.ends_with("_launch") {
+        "launch"
+    } else {
+        WORDS.iter().find(|(word, _)| rest.starts_with(word)).map_or("helper", |(_, does)| *does)
+    }
+}
+
+/// What an adjoint holds before a kernel of the framework form, by the parameters of what launches it.
+fn before(vjp: &Function, name: &str) -> &'static str {
+    let param = |name: &str| vjp.params.iter().find(|param| vjp.local_name(**param) == name);
+    let is_const =
+        param(name).is_some_and(|param| matches!(&vjp.locals[*param].ty, Type::Pointer(pointer) if pointer.is_const));
+    match (is_const, param(&format!("{name}_count")).is_some()) {
+        _ if param(&format!("{name}_after")).is_some() => "gradient",
+        (true, true) => "copy",
+        (true, false) => "cotangent",
+        (false, _) => "zero",
+    }
+}
+
+/// What the reverse sweep says before the arrays that it needs.
+const NEEDED: &str = "Needs unchanged: ";
+
+fn read_after(reverse: &Function) -> Vec<String> {
+    let note = reverse.body.first().and_then(|first| first.note.as_deref()).unwrap_or_default();
+    let listed = note.lines().find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();
+    let listed = listed.trim_end_matches('.').split(", ").filter(|name| !name.is_empty() && *name != "nothing");
+    listed.map(str::to_owned).collect()
+}
+
+fn record(module: &Module, kernel: &Function) -> Option<Record> {
+    let param = kernel.params.iter().find(|param| kernel.local_name(**param) == "_record")?;
+    let word = kernel.locals[*param].ty.pointee()?;
+    let counting = module.functions.iter().find(|function| {
+        let last = function.params.last().map(|param| function.local_name(*param));
+        function.space == Space::Kernel && last == Some("_slots")
+    });
+    let computing = module
+        .functions
+        .iter()
+        .find(|function| function.space == Space::Host && function.name.ends_with("_bytes") && counting.is_none());
+    let bytes = computing.and_then(|function| match function.body.as_slice() {
+        [Stmt { kind: StmtKind::Return(Some(value)), .. }] => formula(module, function, value),
+        _ => None,
+    });
+    Some(Record {
+        word: spelled(module, word),
+        word_bytes: layout(module, word).0,
+        bytes,
+        counted_by: counting.map(|function| function.name.to_string()),
+    })
+}
+
+/// A number as a formula.
+fn formula(module: &Module, function: &Function, value: &Expr) -> Option<Value> {
+    let of = |value: &Expr| formula(module, function, value);
+    match &value.kind {
+        ExprKind::Int(number) => i64::try_from(*number).ok().map(Value::from),
+        ExprKind::SizeOf(ty) => Some(Value::from(layout(module, ty).0)),
+        ExprKind::Cast(operand) => of(operand),
+        ExprKind::Unary(UnaryOp::Negate, operand) => Some(json!(["-", of(operand)?])),
+        ExprKind::Binary(op, left, right) => Some(operation(op.spelling(), of(left)?, of(right)?)),
+        ExprKind::Select(cond, then, otherwise) => Some(json!(["?", of(cond)?, of(then)?, of(otherwise)?])),
+        ExprKind::Load(place) => name(function, place).map(Value::from),
+        ExprKind::Bool(_)
+        | ExprKind::Float(_)
+        | ExprKind::Null
+        | ExprKind::AddressOf(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Math(..)
+        | ExprKind::Builtin(_)
+        | ExprKind::Construct(_) => None,
+    }
+}
+
+/// An operation; sums and products have all their operands in one list.
+fn operation(op: &str, left: Value, right: Value) -> Value {
+    let goes_on =
+        |operands: &&Vec<Value>| ["+", "*"].contains(&op) && operands.first().is_some_and(|first| first == op);
+    let mut operands = match left.as_array().filter(goes_on) {
+        Some(operands) => operands.clone(),
+        None => vec![Value::from(op), left],
+    };
+    operands.push(right);
+    Value::Array(operands)
+}
+
+/// A parameter, or a field of one that says how a kernel is launched.
+fn name(function: &Function, place: &Place) -> Option<String> {
+    match &place.kind {
+        PlaceKind::Local(local) => Some(function.local_name(*local).to_owned()),
+        PlaceKind::Field(base, axis) => {
+            Some(format!("{}.{}", name(function, base)?, ["x", "y", "z"].get(*axis as usize)?))
+        }
+        PlaceKind::Global(_) | PlaceKind::Index(..) | PlaceKind::Element(..) => None,
+    }
+}
