@@ -162,6 +162,9 @@ pub(in crate::transform::reverse) fn write(
     let stacked =
         stacked.into_iter().map(|(number, span, slots)| Stacked { number, span, bytes: slots as u64 * word }).collect();
     if !rules.refused.diagnostics.is_empty() {
+        // What the normal form has made stands nowhere: the function is shown.
+        let lost = rules.refused.diagnostics.iter_mut().filter(|found| found.span.is_none());
+        lost.for_each(|found| found.span = primal.span);
         return Err(rules.refused);
     }
     let shared: Vec<AdjointParam> = rules.shared_shadows();
