@@ -162,7 +162,7 @@ pub(crate) struct Grad {
 
     /// Write what a program that calls the derivative must know to this file, as JSON: functions, parameters in order, what each
     /// adjoint holds before, the size of the record
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "plan")]
     pub(crate) metadata: Option<PathBuf>,
 
     /// Instead of the gradient, print where its reverse sweep gets each value from and how each loop is turned around, and

@@ -26,6 +26,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cotangent::diagnostic::{self, Diagnostic};
+use cotangent::emit::counting;
 use cotangent::ir::{FunctionId, Module, Provided, Space, Stmt, StmtKind, Type, order, text};
 use cotangent::lower;
 use cotangent::source::Span;
@@ -41,7 +42,7 @@ use self::compare::{PrimalFindings, Report, compare};
 use self::layout::Precision;
 use self::problem::{Gradients, Problem};
 use self::program::{
-    Differentiated, Findings, Launch, Program, Stopped, Texts, Variant, augmented_of, counting, is_rejected, kernel_of,
+    Differentiated, Findings, Launch, Program, Stopped, Texts, Variant, augmented_of, is_rejected, kernel_of,
     with_entry,
 };
 use self::random::Random;

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use cotangent::emit::{Dialect, SharedWith, emit_behind, emit_beside};
+use cotangent::emit::{Dialect, SharedWith, counting, emit_behind, emit_beside, read_after};
 use cotangent::ir::build::FunctionBuilder;
 use cotangent::ir::walk;
 use cotangent::ir::{
     Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, Name, Place, Provided,
-    Space, Stmt, StmtKind, Type, Unread,
+    Space, StmtKind, Type, Unread,
 };
 use cotangent::rules::frees;
 use cotangent_driver::compile::{CpuRequest, Overlay, compile};
@@ -31,9 +31,6 @@ use crate::linked;
 
 /// The file with what stands after the user's text.
 const APPENDED: &str = "appended.txt";
-
-/// What the reverse function of the split form says before the arrays that it needs.
-const NEEDED: &str = "Needs unchanged: ";
 
 /// Only what is reached from `main` or a static constructor stays, with `--gc-sections` when the program is linked.
 const UNNEEDED_IS_DROPPED: [&str; 3] = ["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"];
@@ -599,12 +596,10 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
         let call = if is_limited { "limited" } else { "printed" };
         return format!("{{ {guard}return {call}({}, {launch}, buffers); }}", launcher(&entry.name));
     };
-    let notes = module.functions.iter().filter_map(|function| function.body.first()?.note.as_deref());
-    let listed = notes.flat_map(str::lines).find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();
-    let listed: Vec<&str> = listed.trim_end_matches('.').split(", ").collect();
+    let listed = read_after(module);
     let needed: Vec<&str> = own
         .iter()
-        .map(|param| if listed.contains(&augmented.local_name(**param)) { "true" } else { "false" })
+        .map(|param| if listed.iter().any(|name| name == augmented.local_name(**param)) { "true" } else { "false" })
         .collect();
     format!(
         "{{ static const bool needed[] = {{{}, false}}; {guard}return split({}, {}, needed, {}, launch, {launch}, buffers); }}",
@@ -625,19 +620,6 @@ pub(super) fn held(variables: &[String], space: &str, is_there: impl Fn(&&String
 /// The kernel that a host function launches, or others in its place.
 pub(crate) fn kernel_of(module: &Module, launcher: &Function) -> Option<FunctionId> {
     module.function(launcher.name.strip_suffix("_launch")?).filter(|id| module.functions[*id].space == Space::Kernel)
-}
-
-/// The kernel that counts the slots of the record, or the function that computes its bytes without one.
-pub(crate) fn counting(module: &Module) -> Option<&Function> {
-    let counts = |function: &&Function| {
-        let last = function.params.last().map(|param| function.local_name(*param));
-        function.space == Space::Kernel && last == Some("_slots")
-    };
-    let computes = |function: &&Function| {
-        let is_formula = matches!(function.body.as_slice(), [Stmt { kind: StmtKind::Return(Some(_)), .. }]);
-        function.space == Space::Host && function.name.ends_with("_bytes") && is_formula
-    };
-    module.functions.iter().find(counts).or_else(|| module.functions.iter().find(computes))
 }
 
 /// The function that fills the record of the split form.

@@ -4,7 +4,6 @@
 //! has nothing to forget: whoever reads the adjoint of an element reads it once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
 use super::affine::{Atom, INDEX_BITS, Operation, Values};
 use super::locals::locals;
@@ -15,7 +14,7 @@ use super::race::written;
 use super::region::{Frame, index_bounds};
 use super::root::{Root, Roots};
 use super::site::{Site, sites};
-use crate::ir::walk::{self, Node};
+use crate::ir::walk;
 use crate::ir::{Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, PlaceKind, Space, StmtKind};
 
 /// What a kernel does to the memory that a parameter points to.
@@ -78,36 +77,24 @@ fn looked_at(roots: &Roots<'_>, function: &Function) -> BTreeSet<Root> {
         | StmtKind::Continue
         | StmtKind::Return(_)
         | StmtKind::Barrier { .. } => {}
+        // Where it puts its result is a store like any other.
+        StmtKind::Call { args, .. } => {
+            let pointers = args.iter().filter(|arg| arg.ty.is_pointer());
+            pointers.for_each(|arg| found.extend(roots.pointer(arg)));
+            found.extend(roots.written_by_call(stmt));
+        }
         StmtKind::Accumulate { .. }
-        | StmtKind::Call { .. }
         | StmtKind::Atomic { .. }
         | StmtKind::Collective { .. }
         | StmtKind::Launch(_)
         | StmtKind::Runtime { .. }
         | StmtKind::Push { .. }
         | StmtKind::Pop { .. }
-        | StmtKind::Opaque { .. } => {
-            // Where a call puts its result is a store like any other.
-            let is_result =
-                |place: &&Place| !matches!(&stmt.kind, StmtKind::Call { into, .. } if into.as_ref() == Some(*place));
-            walk::written_places(stmt).iter().filter(|place| is_result(place)).for_each(|place| {
-                found.extend(roots.place(place));
-            });
-            let _ = walk::visit_block(std::slice::from_ref(stmt), &mut |node| {
-                if let Node::Expr(expr) = node
-                    && expr.ty.is_pointer()
-                    && !matches!(expr.kind, ExprKind::Load(_) | ExprKind::Null)
-                {
-                    found.extend(roots.pointer(expr));
-                }
-                ControlFlow::<()>::Continue(())
-            });
-            if let StmtKind::Call { args, .. } = &stmt.kind {
-                let pointers = args.iter().filter(|arg| arg.ty.is_pointer());
-                pointers.for_each(|arg| found.extend(roots.pointer(arg)));
+        | StmtKind::Opaque { .. } => walk::each_expr(std::slice::from_ref(stmt), &mut |expr| {
+            if expr.ty.is_pointer() {
+                found.extend(roots.pointer(expr));
             }
-            found.extend(roots.written_by_call(stmt));
-        }
+        }),
     });
     found
 }

@@ -4,10 +4,12 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::spelled;
+use super::scope::{Program, Scope};
+use super::{Dialect, types};
 use crate::ir::layout::layout;
 use crate::ir::{
-    Builtin, Expr, ExprKind, Function, LocalId, Module, Place, PlaceKind, Space, Stmt, StmtKind, Type, UnaryOp, walk,
+    Builtin, Expr, ExprKind, Function, LocalId, Module, NEEDED, Place, PlaceKind, Space, Stmt, StmtKind, Type, UnaryOp,
+    walk,
 };
 
 /// What a program must know of a derivative.
@@ -90,31 +92,34 @@ pub struct Record {
 pub fn metadata(asked: &Function, named: &[&str], derivative: &Module, has_host: bool) -> Metadata {
     let functions = &derivative.functions;
     let is_printed = |function: &&Function| has_host || function.space != Space::Host;
-    let described = functions.iter().filter(is_printed).map(|function| describe(derivative, function, asked)).collect();
+    let program = Program::alone(derivative, Dialect::Cuda);
+    let scope = &Scope::of_item(&program, "");
+    let described = functions.iter().filter(is_printed).map(|function| describe(scope, function, asked)).collect();
     let main = functions.iter().rfind(|function| matches!(does(function, asked), "gradient" | "reverse"));
     let vjp = functions.iter().find(|function| does(function, asked) == "vjp");
     // Adjoints follow the function's own parameters, in the order named.
     let of = |(name, position): (&&str, usize)| {
         let main = main?;
         let adjoint = &main.locals[*main.params.get(position)?];
-        let element = adjoint.ty.pointee().map(|ty| spelled(derivative, ty)).unwrap_or_default();
+        let element = adjoint.ty.pointee().map(|ty| types::type_name(scope, ty)).unwrap_or_default();
         let before = vjp.map_or("adjoint", |vjp| before(vjp, &adjoint.name));
         Some(Adjoint { of: (*name).to_owned(), name: adjoint.name.to_string(), element, before })
     };
+    let is_split = main.is_some_and(|main| does(main, asked) == "reverse");
     Metadata {
         function: asked.name.to_string(),
-        form: if main.is_some_and(|main| does(main, asked) == "reverse") { "split" } else { "joint" },
+        form: if is_split { "split" } else { "joint" },
         functions: described,
         adjoints: named.iter().zip(asked.params.len()..).filter_map(of).collect(),
-        read_after: main.map(read_after).unwrap_or_default(),
-        record: main.and_then(|main| record(derivative, main)),
+        read_after: if is_split { read_after(derivative) } else { Vec::new() },
+        record: main.and_then(|main| record(scope, main)),
     }
 }
 
-fn describe(module: &Module, function: &Function, asked: &Function) -> Described {
+fn describe(scope: &Scope<'_>, function: &Function, asked: &Function) -> Described {
     let parameter = |param: &LocalId| {
         let local = &function.locals[*param];
-        Parameter { name: local.name.to_string(), ty: spelled(module, &local.ty) }
+        Parameter { name: local.name.to_string(), ty: types::type_name(scope, &local.ty) }
     };
     let bounds = function.launch_bounds.map(|bounds| {
         let blocks = bounds.min_blocks;
@@ -148,9 +153,8 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 fn does(function: &Function, asked: &Function) -> &'static str {
-    let last = function.params.last().map(|param| function.local_name(*param));
     let Some(rest) = function.name.strip_prefix(&*asked.name) else { return "helper" };
-    if last == Some("_slots") {
+    if is_counting(function) {
         "count"
     } else if rest.ends_with("_bytes") {
         "bytes"
@@ -174,36 +178,45 @@ fn before(vjp: &Function, name: &str) -> &'static str {
     }
 }
 
-/// What the reverse sweep says before the arrays that it needs.
-const NEEDED: &str = "Needs unchanged: ";
-
-fn read_after(reverse: &Function) -> Vec<String> {
-    let note = reverse.body.first().and_then(|first| first.note.as_deref()).unwrap_or_default();
-    let listed = note.lines().find_map(|line| line.strip_prefix(NEEDED)).unwrap_or_default();
-    let listed = listed.trim_end_matches('.').split(", ").filter(|name| !name.is_empty() && *name != "nothing");
-    listed.map(str::to_owned).collect()
+/// The parameters whose memory the reverse sweep of a split form reads, as it says itself.
+pub fn read_after(derivative: &Module) -> Vec<String> {
+    let notes = derivative.functions.iter().filter_map(|function| function.body.first()?.note.as_deref());
+    let listed = notes.flat_map(str::lines).find_map(|line| line.strip_prefix(NEEDED));
+    let names = |listed: &str| listed.trim_end_matches('.').split(", ").map(str::to_owned).collect();
+    listed.map(names).unwrap_or_default()
 }
 
-fn record(module: &Module, kernel: &Function) -> Option<Record> {
+/// The kernel that counts the slots of the record, or the function that computes its bytes without one.
+pub fn counting(derivative: &Module) -> Option<&Function> {
+    let computes = |function: &&Function| {
+        function.space == Space::Host && function.name.ends_with("_bytes") && formula_of(function).is_some()
+    };
+    let mut functions = derivative.functions.iter();
+    functions.find(|function| is_counting(function)).or_else(|| derivative.functions.iter().find(computes))
+}
+
+fn is_counting(function: &Function) -> bool {
+    let last = function.params.last().map(|param| function.local_name(*param));
+    function.space == Space::Kernel && last == Some("_slots")
+}
+
+/// What a function returns that does nothing else.
+fn formula_of(function: &Function) -> Option<&Expr> {
+    let [Stmt { kind: StmtKind::Return(value), .. }] = function.body.as_slice() else { return None };
+    value.as_ref()
+}
+
+fn record(scope: &Scope<'_>, kernel: &Function) -> Option<Record> {
+    let module = scope.program.module;
     let param = kernel.params.iter().find(|param| kernel.local_name(**param) == "_record")?;
     let word = kernel.locals[*param].ty.pointee()?;
-    let counting = module.functions.iter().find(|function| {
-        let last = function.params.last().map(|param| function.local_name(*param));
-        function.space == Space::Kernel && last == Some("_slots")
-    });
-    let computing = module
-        .functions
-        .iter()
-        .find(|function| function.space == Space::Host && function.name.ends_with("_bytes") && counting.is_none());
-    let bytes = computing.and_then(|function| match function.body.as_slice() {
-        [Stmt { kind: StmtKind::Return(Some(value)), .. }] => formula(module, function, value),
-        _ => None,
-    });
+    let counting = counting(module)?;
+    let is_kernel = is_counting(counting);
     Some(Record {
-        word: spelled(module, word),
+        word: types::type_name(scope, word),
         word_bytes: layout(module, word).0,
-        bytes,
-        counted_by: counting.map(|function| function.name.to_string()),
+        bytes: formula_of(counting).filter(|_| !is_kernel).and_then(|value| formula(module, counting, value)),
+        counted_by: is_kernel.then(|| counting.name.to_string()),
     })
 }
 

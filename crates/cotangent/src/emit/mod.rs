@@ -36,13 +36,13 @@ use std::collections::BTreeSet;
 pub use behind::{Behind, Copied, SharedWith, emit_behind, result_type};
 pub use device::device_only;
 pub use dialect::{Dialect, VARIABLE_LABEL};
-pub use metadata::{Adjoint, Described, Metadata, Parameter, Record, metadata};
+pub use metadata::{Adjoint, Described, Metadata, Parameter, Record, counting, metadata, read_after};
 
 use layout::Lines;
-use names::{Names, namespace_of};
-use scope::{Program, Scope};
+use names::namespace_of;
+use scope::Program;
 
-use crate::ir::{FunctionId, Global, Module, Type};
+use crate::ir::{FunctionId, Global, Module};
 
 /// The text of a module: headers, records, variables, functions.
 ///
@@ -56,27 +56,9 @@ pub fn needed_headers(module: &Module) -> BTreeSet<&str> {
     usage::headers(module)
 }
 
-/// A type as the text of a module spells it.
-pub fn spelled(module: &Module, ty: &Type) -> String {
-    let program = Program {
-        module,
-        spellings: dialect::spellings(Dialect::Cuda),
-        usages: usage::usages(module),
-        names: Names::new(module),
-        is_part_of_file: false,
-    };
-    types::type_name(&Scope::of_item(&program, ""), ty)
-}
-
 /// The same to stand in a namespace of its own, after a program, some of whose variables it shares.
 pub fn emit_beside(module: &Module, dialect: Dialect, is_shared: impl Fn(&Global) -> bool) -> String {
-    let program = Program {
-        module,
-        spellings: dialect::spellings(dialect),
-        usages: usage::usages(module),
-        names: Names::new(module),
-        is_part_of_file: false,
-    };
+    let program = Program::alone(module, dialect);
     let mut sections = Sections::default();
     let is_included = |header: &&str| program.spellings.headers.is_none_or(|only| only.contains(header));
     for header in usage::headers(module).into_iter().filter(is_included) {

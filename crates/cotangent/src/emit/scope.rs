@@ -1,8 +1,8 @@
 //! Where code is printed: the module, what is known about it as a whole, and which names mean what.
 
-use super::dialect::Spellings;
+use super::dialect::{Dialect, Spellings, spellings};
 use super::names::{Names, namespace_of};
-use super::usage::Usage;
+use super::usage::{Usage, usages};
 use crate::index::IdVec;
 use crate::ir::{Function, FunctionId, Local, LocalId, Module};
 
@@ -16,7 +16,18 @@ pub(super) struct Program<'a> {
     pub(super) is_part_of_file: bool,
 }
 
-impl Program<'_> {
+impl<'a> Program<'a> {
+    /// A module that stands in a file of its own.
+    pub(super) fn alone(module: &'a Module, dialect: Dialect) -> Program<'a> {
+        Program {
+            module,
+            spellings: spellings(dialect),
+            usages: usages(module),
+            names: Names::new(module),
+            is_part_of_file: false,
+        }
+    }
+
     /// The qualified name of the function that launches a kernel on the CPU.
     pub(super) fn launcher_name(&self, kernel: FunctionId) -> String {
         self.names.unused(format!("{}_launch", self.module.functions[kernel].name))

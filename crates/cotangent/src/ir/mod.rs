@@ -46,7 +46,7 @@ pub use module::{
 };
 pub use provided::{Provided, ProvidedRecord};
 pub use stmt::{
-    AtomicOp, BarrierKind, Block, Case, CollectiveOp, FILE_NAME, For, Launch, LoopTest, OpaqueArg, Scope, Stmt,
+    AtomicOp, BarrierKind, Block, Case, CollectiveOp, FILE_NAME, For, Launch, LoopTest, NEEDED, OpaqueArg, Scope, Stmt,
     StmtKind, Unread, Unroll,
 };
 pub use types::{FloatKind, IntKind, PointerType, RecordId, Type};

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::AdjointParam;
-use super::simplify::{retain, simplify};
+use super::simplify::{is_zero, retain, simplify};
 use crate::analysis::locals::locals;
 use crate::analysis::race::written;
 use crate::analysis::root::{Root, Roots};
@@ -49,10 +49,6 @@ pub(super) fn keep_cotangents(
         }
     }
     module.functions.set(id, function);
-}
-
-fn is_zero(value: &Expr) -> bool {
-    value.is_float_zero() || value.is_zero_fill()
 }
 
 /// The variables that may hold pointers to what a parameter points to.
@@ -118,22 +114,17 @@ fn make_constant(function: &mut Function, held: &BTreeSet<LocalId>) {
     for local in held {
         constant(&mut function.locals[*local].ty);
     }
-    loop {
-        let mut is_changed = false;
-        let _ = walk::visit_block_mut(&mut function.body, &mut |node| {
-            is_changed |= match node {
-                NodeMut::Expr(expr) => points_to_constant(expr, held) && constant(&mut expr.ty),
-                NodeMut::Place(place) => {
-                    place.as_local().is_some_and(|local| held.contains(&local)) && constant(&mut place.ty)
-                }
-                NodeMut::Stmt(_) => false,
-            };
-            ControlFlow::<()>::Continue(())
-        });
-        if !is_changed {
-            return;
+    // Operands come before what is made of them.
+    let _ = walk::visit_block_mut(&mut function.body, &mut |node| {
+        match node {
+            NodeMut::Expr(expr) if points_to_constant(expr, held) => constant(&mut expr.ty),
+            NodeMut::Place(place) if place.as_local().is_some_and(|local| held.contains(&local)) => {
+                constant(&mut place.ty);
+            }
+            NodeMut::Expr(_) | NodeMut::Place(_) | NodeMut::Stmt(_) => {}
         }
-    }
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 /// Whether an expression is a pointer to `const`, as what it is made of is.
@@ -165,10 +156,11 @@ fn points_to_constant(expr: &Expr, held: &BTreeSet<LocalId>) -> bool {
         }
 }
 
-/// Makes a pointer one to `const`; says whether it was not.
-fn constant(ty: &mut Type) -> bool {
-    let Type::Pointer(pointer) = ty else { return false };
-    !std::mem::replace(&mut pointer.is_const, true)
+/// Makes a pointer one to `const`.
+fn constant(ty: &mut Type) {
+    if let Type::Pointer(pointer) = ty {
+        pointer.is_const = true;
+    }
 }
 
 #[cfg(test)]

@@ -179,6 +179,9 @@ impl Request {
     /// What the function that launches the derivative cannot clear or copy: anything but a kernel, variables of the device, and
     /// what leads to more memory than one array.
     pub fn pure(self, module: &Module, is_pure: bool) -> Result<Request, Vec<Diagnostic>> {
+        if !is_pure {
+            return Ok(self);
+        }
         let function = &module.functions[self.function];
         let is_flat = |ty: &Type| !contains_pointer(module, ty.pointee().unwrap_or(ty));
         let refused = |span, message: String, help: &str| {
@@ -202,7 +205,7 @@ impl Request {
             let message = format!("`{}` is no kernel", function.name);
             all.push(refused(function.span, message, "differentiate the kernel that calls it, or that it launches"));
         }
-        if is_pure && !all.is_empty() { Err(all) } else { Ok(Request { is_pure, ..self }) }
+        if all.is_empty() { Ok(Request { is_pure, ..self }) } else { Err(all) }
     }
 
     /// The same request, with adjoints of arrays of half precision in `float` or in their own type.

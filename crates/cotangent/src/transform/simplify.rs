@@ -461,7 +461,7 @@ fn is_zero_declaration(stmt: &Stmt, wanted: LocalId) -> bool {
     matches!(&stmt.kind, StmtKind::Declare { local, init: Some(init) } if *local == wanted && is_zero(init))
 }
 
-fn is_zero(expr: &Expr) -> bool {
+pub(super) fn is_zero(expr: &Expr) -> bool {
     expr.is_float_zero() || matches!(&expr.kind, ExprKind::Construct(operands) if operands.iter().all(is_zero))
 }
 

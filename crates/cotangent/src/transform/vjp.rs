@@ -28,7 +28,7 @@ pub(super) fn add_vjp(
 ) -> FunctionId {
     let dim3 = dim3(module);
     let derivative = module.functions[kernel].clone();
-    let name = name_of(&derivative);
+    let name = vjp_name(&derivative.name);
     let launcher = module.functions[launched].clone();
     let mut builder = FunctionBuilder::new(module, &name, Space::Host, Type::Void);
     let launch = Configuration::params(&mut builder, dim3);
@@ -63,13 +63,14 @@ pub(super) fn add_vjp(
     module.functions.push(function)
 }
 
-/// The name of the framework form of a derivative.
-pub(super) fn name_of(derivative: &Function) -> String {
-    let name = &derivative.name;
-    ["_grad", "_reverse"]
-        .iter()
-        .find_map(|word| name.rfind(word).map(|at| format!("{}_vjp{}", &name[..at], &name[at + word.len()..])))
-        .unwrap_or_else(|| format!("{name}_vjp"))
+/// The name of the framework form of a derivative with this name.
+pub(super) fn vjp_name(derivative: &str) -> String {
+    // The function's own name may have such a word too.
+    let last = ["_grad", "_reverse"].into_iter().filter_map(|word| derivative.rfind(word).map(|at| (at, word))).max();
+    last.map_or_else(
+        || format!("{derivative}_vjp"),
+        |(at, word)| format!("{}_vjp{}", &derivative[..at], &derivative[at + word.len()..]),
+    )
 }
 
 /// The parameters for an adjoint, and how it begins.
@@ -157,4 +158,15 @@ fn to_const(pointer: &Type) -> Type {
 fn bytes(pointer: &Type, count: &Expr) -> Expr {
     let element = Expr::new(ExprKind::SizeOf(pointer.pointee().cloned().unwrap_or(Type::Void)), Type::SIZE);
     if count.as_int() == Some(1) { element } else { Expr::binary(BinaryOp::Multiply, count.clone(), element) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::vjp_name;
+
+    #[test]
+    fn the_last_word_of_a_name_tells_the_form() {
+        let names = ["f_grad", "f_grad_0_2", "f_reverse_0", "step_grad_reverse", "step_reverse_grad_1"].map(vjp_name);
+        assert_eq!(names, ["f_vjp", "f_vjp_0_2", "f_vjp_0", "step_grad_vjp", "step_reverse_vjp_1"]);
+    }
 }

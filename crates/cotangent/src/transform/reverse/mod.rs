@@ -42,7 +42,7 @@ use super::signatures::check_rules;
 use super::sizes::slots;
 use super::taken_name::{free_name, taken_name};
 use super::variables::lift;
-use super::vjp::add_vjp;
+use super::vjp::{add_vjp, vjp_name};
 use super::winners::{WINNERS, keep_winners};
 use super::{AdjointParam, Analyses, Fact, Form, Named, Request, Trust, launch};
 use crate::analysis::ordering::ordering;
@@ -109,7 +109,9 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             }
         };
         let asked = &normal.functions[request.function];
-        if let Some(taken) = taken_name(module, asked.span, &write::name_of(&normal, asked, &kind, &lifted.wrt)) {
+        let name = write::name_of(&normal, asked, &kind, &lifted.wrt);
+        let names = [Some(vjp_name(&name)).filter(|_| request.is_pure), Some(name)];
+        if let Some(taken) = names.iter().flatten().find_map(|name| taken_name(module, asked.span, name)) {
             return Err(lifted.said(vec![taken]));
         }
         let derived = pullbacks.derive(&normal, request.function, &kind);

@@ -15,7 +15,7 @@ use super::block::Changed;
 use crate::analysis::{self, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, PartMut, own_variable};
-use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, StmtKind};
+use crate::ir::{Block, Expr, LocalId, NEEDED, Place, PlaceKind, StmtKind};
 use crate::transform::locals::declare;
 
 /// The bodies of the two functions, with `Push` and `Pop` still in them.
@@ -32,7 +32,7 @@ pub(in crate::transform::reverse) struct Apart {
 pub(in crate::transform::reverse) fn needed_arrays(names: &[&str]) -> String {
     match names {
         [] => "Needs nothing unchanged: it reads no memory of the primal function.".to_owned(),
-        _ => format!("Needs unchanged: {}.", names.join(", ")),
+        _ => format!("{NEEDED}{}.", names.join(", ")),
     }
 }
 
