@@ -246,8 +246,20 @@ template <class Value, class... Parameters, Value (*Function)(Parameters...)>
 struct Call<Function> {
   template <class Result, class... Arguments>
   static Result on_host(Arguments&&... arguments) {
-    check_count<Arguments...>();
     require_distinct({array_of<Parameters>(arguments)...});
+    return called<Result>(static_cast<Arguments&&>(arguments)...);
+  }
+
+  // In the framework form.
+  template <class Result, class... Arguments>
+  static Result on_host_pure(Arguments&&... arguments) {
+    require_distinct({array_of<Parameters>(arguments)...}, {is_read_only<Parameters>...});
+    return called<Result>(static_cast<Arguments&&>(arguments)...);
+  }
+
+  template <class Result, class... Arguments>
+  static Result called(Arguments&&... arguments) {
+    check_count<Arguments...>();
     if constexpr (std::is_void_v<Value>) {
       Function(as<Parameters>(static_cast<Arguments&&>(arguments))...);
     } else {

@@ -443,14 +443,20 @@ void launch_add_and_clear(T* to, T* from, std::size_t count, cudaStream_t stream
   check_launch();
 }
 
-// Whether the host must use memory itself: it is neither on the device nor managed.
-inline bool is_on_host(const void* memory) {
+// What kind of memory a pointer is into.
+inline cudaMemoryType memory_type(const void* memory) {
   cudaPointerAttributes attributes;
   if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
     cudaGetLastError();
-    return true;
+    return cudaMemoryTypeUnregistered;
   }
-  return attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged;
+  return attributes.type;
+}
+
+// Whether the host must use memory itself: it is neither on the device nor managed.
+inline bool is_on_host(const void* memory) {
+  const cudaMemoryType type = memory_type(memory);
+  return type != cudaMemoryTypeDevice && type != cudaMemoryTypeManaged;
 }
 
 // The reverse of a copy from what `to` is the adjoint of to what `from` is the adjoint of: adds `from` to `to`, and sets it
@@ -536,10 +542,28 @@ void clear(T* adjoints, std::size_t bytes, cudaStream_t stream = nullptr) {
     COTANGENT_CHECK(cudaMemsetAsync(adjoints, 0, bytes, stream));
   }
 }
-// For one who brings cotangents that stay as they are.
+// For one who brings cotangents that stay as they are: into other memory, or into new memory of the same kind.
 template <class T>
 void copy(T* into, const T* from, std::size_t bytes, cudaStream_t stream = nullptr) {
-  if (bytes > 0) COTANGENT_CHECK(cudaMemcpyAsync(into, from, bytes, cudaMemcpyDeviceToDevice, stream));
+  if (bytes > 0) COTANGENT_CHECK(cudaMemcpyAsync(into, from, bytes, cudaMemcpyDefault, stream));
+}
+template <class T>
+T* copied(const T* from, std::size_t bytes, cudaStream_t stream = nullptr) {
+  if (bytes == 0) return nullptr;
+  const cudaMemoryType type = memory_type(from);
+  T* memory = type == cudaMemoryTypeDevice    ? stream_memory<T>(bytes, stream)
+              : type == cudaMemoryTypeManaged ? managed_memory<T>(bytes)
+                                              : host_memory<T>(bytes);
+  copy(memory, from, bytes, stream);
+  return memory;
+}
+template <class T>
+void release_copied(T* memory, cudaStream_t stream = nullptr) {
+  if (memory == nullptr) return;
+  const cudaMemoryType type = memory_type(memory);
+  if (type == cudaMemoryTypeDevice) return release(memory, stream);
+  COTANGENT_CHECK(cudaStreamSynchronize(stream));
+  type == cudaMemoryTypeManaged ? free_device(memory) : free_host(memory);
 }
 
 template <class T>

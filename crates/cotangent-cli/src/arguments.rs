@@ -229,8 +229,8 @@ pub(crate) struct Differentiated {
     #[arg(long)]
     pub(crate) deterministic: bool,
 
-    /// The form that frameworks want, of a kernel: `f_vjp` leaves incoming cotangents as they are, and writes gradients
-    /// instead of adding to them. It takes a gradient for each array that the kernel only reads, a cotangent for one that it
+    /// The form that frameworks want, of a kernel or a host function: `f_vjp` leaves incoming cotangents as they are, and writes gradients
+    /// instead of adding to them. It takes a gradient for each array that the function only reads, a cotangent for one that it
     /// only stores to, both for one that it reads and stores to, and the number of elements where it clears or copies
     #[arg(long)]
     pub(crate) pure: bool,

@@ -91,6 +91,10 @@ void release(T* pointer, cudaStream_t stream = nullptr);
 template <class T>
 void copy(T* into, const T* from, size_t bytes, cudaStream_t stream = nullptr);
 template <class T>
+T* copied(const T* from, size_t bytes, cudaStream_t stream = nullptr);
+template <class T>
+void release_copied(T* memory, cudaStream_t stream = nullptr);
+template <class T>
 void fetch(T* value, T* on_device, cudaStream_t stream = nullptr);
 // Clang tells a type as it is spelled here, so with its namespace.
 struct Snapshot;

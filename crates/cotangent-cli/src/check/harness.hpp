@@ -47,6 +47,12 @@ struct Take<T&> {
   COTANGENT_UNCHECKED static T& from(Buffer& buffer) { return *reinterpret_cast<T*>(buffer.data); }
 };
 
+// A stream is the default one.
+template <>
+struct Take<cudaStream_t> {
+  COTANGENT_UNCHECKED static cudaStream_t from(Buffer&) { return nullptr; }
+};
+
 template <class... P, size_t... I>
 void run_kernel(void (*kernel)(P...), const Launch& launch, Buffer* buffers, std::index_sequence<I...>) {
   ::cotangent::launch(kernel, launch.grid, launch.block, launch.shared)(Take<P>::from(buffers[I])...);

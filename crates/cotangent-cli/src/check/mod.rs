@@ -511,6 +511,7 @@ fn default_spec(ty: &Type, threads: usize) -> Spec {
         Type::Pointer(pointer) if matches!(pointer.pointee, Type::Int(_)) => {
             Spec::Integers(threads * 4, threads as i128)
         }
+        Type::Pointer(pointer) if matches!(pointer.pointee, Type::Opaque(_)) => Spec::Number(0.0),
         Type::Int(_) => Spec::Number(threads as f64),
         Type::Bool => Spec::Number(1.0),
         Type::Void | Type::Float(_) | Type::Pointer(_) | Type::Array(..) | Type::Record(_) | Type::Opaque(_) => {
@@ -526,7 +527,8 @@ fn template(prepared: &Prepared, length: usize) -> String {
         Type::Pointer(pointer) => match &pointer.pointee {
             Type::Int(kind) => format!("ints<{}>({length}, {length})", kind.spelling()),
             Type::Float(kind) => format!("in<{}>({length})", kind.spelling()),
-            Type::Void | Type::Bool | Type::Pointer(_) | Type::Array(..) | Type::Record(_) | Type::Opaque(_) => {
+            Type::Opaque(_) => "0".to_owned(),
+            Type::Void | Type::Bool | Type::Pointer(_) | Type::Array(..) | Type::Record(_) => {
                 format!("in<T>({length})")
             }
         },

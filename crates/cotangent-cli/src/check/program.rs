@@ -561,11 +561,13 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
     }
     if entry.space == Space::Host && !is_launching {
         let mut is_freeing = false;
-        walk::each_stmt(&entry.body, &mut |stmt| {
-            if let StmtKind::Runtime { call, .. } = &stmt.kind {
-                is_freeing |= frees(call);
-            }
-        });
+        for function in module.functions.iter().filter(|function| function.space == Space::Host) {
+            walk::each_stmt(&function.body, &mut |stmt| {
+                if let StmtKind::Runtime { call, .. } = &stmt.kind {
+                    is_freeing |= frees(call);
+                }
+            });
+        }
         let how = if is_freeing { "host_without_leaks" } else { "host" };
         return format!("return {how}({space}::{}, launch, buffers);", entry.name);
     }

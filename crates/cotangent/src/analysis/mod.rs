@@ -10,6 +10,7 @@ mod chosen;
 mod effects;
 mod evidence;
 mod fixpoint;
+mod host_uses;
 pub mod locals;
 pub mod location;
 mod objects;
@@ -38,6 +39,7 @@ pub use effects::{
     takes_bits, uses_memory, variables_of, written,
 };
 pub use fixpoint::grow;
+pub use host_uses::host_uses;
 pub use objects::{Base, Object, Objects, Step, is_handle, is_text, objects};
 pub use param_uses::{ParamUse, param_uses};
 pub use uniform::Uniform;

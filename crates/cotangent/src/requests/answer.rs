@@ -146,8 +146,11 @@ fn definition(request: &Request, number: usize, result: &str, module: &Module, s
             )
         }
         Side::Device | Side::Host => {
-            let is_device = request.side == Side::Device;
-            let (space, run) = if is_device { ("__device__ ", "on_device") } else { ("", "on_host") };
+            let (space, run) = match (request.side, request.direction) {
+                (Side::Device, _) => ("__device__ ", "on_device"),
+                (Side::Kernel | Side::Host, Direction::Pure) => ("", "on_host_pure"),
+                (Side::Kernel | Side::Host, Direction::Reverse | Direction::Forward) => ("", "on_host"),
+            };
             format!(
                 "{template}{space}{result} {name}::execute(Arguments&&... arguments) const {{\n  \
                  return ::cotangent::Call<::{called}>::template {run}<{result}>(static_cast<Arguments&&>(arguments)...);\n}}\n"

@@ -176,8 +176,8 @@ impl Request {
     /// The same request in the framework form: cotangents stay as they are, and gradients are written.
     ///
     /// # Errors
-    /// What the function that launches the derivative cannot clear or copy: anything but a kernel, variables of the device, and
-    /// what leads to more memory than one array.
+    /// What the function that launches or calls the derivative cannot clear or copy: functions of the device and their variables, a
+    /// result, and what leads to more memory than one array.
     pub fn pure(self, module: &Module, is_pure: bool) -> Result<Request, Vec<Diagnostic>> {
         if !is_pure {
             return Ok(self);
@@ -196,14 +196,18 @@ impl Request {
             Named::Parameter(param) => {
                 let local = &function.locals[*param];
                 let message = || format!("`{}` leads to more than one array", local.name);
-                let help = "hand each array to the kernel as a parameter";
+                let help = "hand over each array as a parameter";
                 (!is_flat(&local.ty)).then(|| refused(local.span, message(), help))
             }
         };
         let mut all: Vec<Diagnostic> = self.wrt.iter().filter_map(found).collect();
-        if function.space != Space::Kernel {
-            let message = format!("`{}` is no kernel", function.name);
-            all.push(refused(function.span, message, "differentiate the kernel that calls it, or that it launches"));
+        if function.space == Space::Device {
+            let message = format!("`{}` is no kernel, and no function of the host", function.name);
+            all.push(refused(function.span, message, "differentiate the kernel that calls it"));
+        }
+        if carries_floats(module, &function.result) || function.result.is_pointer() {
+            let message = format!("`{}` returns a value, whose cotangent nobody hands in", function.name);
+            all.push(refused(function.span, message, "let it store the value where a parameter points"));
         }
         if all.is_empty() { Ok(Request { is_pure, ..self }) } else { Err(all) }
     }

@@ -1,5 +1,5 @@
-//! The framework form: `f_vjp` launches a kernel's derivative for whoever brings cotangents that stay as they are, and wants
-//! gradients written and not added to.
+//! The framework form: `f_vjp` launches a kernel's derivative, or calls a host function's, for whoever brings cotangents that stay
+//! as they are, and wants gradients written and not added to.
 //!
 //! For each array that is named it takes, in the order named:
 //!
@@ -11,36 +11,53 @@
 //!
 //! A number or a struct of numbers by value has a gradient of one element.
 
-use super::launch::{ALLOCATE, CLEAR, COPY, Configuration, RELEASE, dim3, null_pointer, own_param, runtime, size};
-use super::launch::{own_params, shared_bytes};
+use std::ops::ControlFlow;
+
+use super::launch::{CLEAR, COPY, Configuration, dim3, own_param, own_params, runtime, shared_bytes, size};
+use super::runtime_calls::null_stream;
 use crate::analysis::ParamUse;
 use crate::ir::build::FunctionBuilder;
+use crate::ir::walk::{self, Node};
 use crate::ir::{BinaryOp, Expr, ExprKind, Function, FunctionId, LocalId, Module, Place, Space, StmtKind, Type};
+use crate::rules::{WAIT_FOR_DEVICE, runtime_class};
 
-/// Appends `f_vjp(grid, block, shared, stream, arguments…, cotangents and gradients…)`. `launched` is what runs the derivative: the kernel
-/// itself, or a function that launches it. `uses` says for each adjoint what the function does to its array; numbers have none.
+/// What makes a copy of an array in memory of the same kind, and what gives it back.
+const COPIED: &str = "cotangent::copied";
+const RELEASE_COPIED: &str = "cotangent::release_copied";
+
+/// Appends `f_vjp(grid, block, shared, stream, arguments…, cotangents and gradients…)` for a kernel, the same without a configuration for
+/// a host function. `launched` is what runs the derivative: the function itself, or one that launches it. `uses` says for each
+/// adjoint what the function does to its array; numbers have none.
 pub(super) fn add_vjp(
     module: &mut Module,
-    kernel: FunctionId,
+    derived: FunctionId,
     launched: FunctionId,
-    primal_params: usize,
+    primal: &Function,
     uses: &[Option<ParamUse>],
 ) -> FunctionId {
+    let primal_params = primal.params.len();
     let dim3 = dim3(module);
-    let derivative = module.functions[kernel].clone();
+    let derivative = module.functions[derived].clone();
     let name = vjp_name(&derivative.name);
     let launcher = module.functions[launched].clone();
-    let mut builder = FunctionBuilder::new(module, &name, Space::Host, Type::Void);
-    let launch = Configuration::params(&mut builder, dim3);
-    let stream = launch.stream();
-    let mut args = own_params(&mut builder, &derivative, primal_params);
+    let is_of_host = derivative.space == Space::Host;
+    let result = if is_of_host { derivative.result.clone() } else { Type::Void };
     let adjoints = &derivative.params[primal_params..primal_params + uses.len()];
+    let zero = |adjoint: &LocalId| Some(module.zero(derivative.locals[*adjoint].ty.pointee()?));
+    let zeros: Vec<Option<Expr>> = adjoints.iter().map(|adjoint| zero(adjoint).filter(|_| is_of_host)).collect();
+    let mut builder = FunctionBuilder::new(module, &name, Space::Host, result.clone());
+    let launch = (!is_of_host).then(|| Configuration::params(&mut builder, dim3));
+    let mut args = own_params(&mut builder, &derivative, primal_params);
+    let own_stream = args.iter().position(|arg| arg.ty == null_stream().ty);
+    let stream = launch.as_ref().map(Configuration::stream).or(own_stream.map(|position| args[position].clone()));
+    let stream = stream.unwrap_or_else(null_stream);
     let prepared: Vec<Prepared> = adjoints
         .iter()
         .zip(uses)
-        .map(|(adjoint, of)| Prepared::new(&mut builder, &derivative, *adjoint, *of))
+        .zip(zeros)
+        .map(|((adjoint, of), zero)| Prepared::new(&mut builder, &derivative, *adjoint, *of, zero))
         .collect();
-    let before = if launcher.space == Space::Host { Configuration::PARAMS } else { 0 };
+    let before = if launcher.space == Space::Host && !is_of_host { Configuration::PARAMS } else { 0 };
     let others: Vec<LocalId> = launcher.params[before + primal_params + uses.len()..].to_vec();
     let others: Vec<Expr> = others.into_iter().map(|param| own_param(&mut builder, &launcher, param)).collect();
     let mut copies = Vec::new();
@@ -48,19 +65,74 @@ pub(super) fn add_vjp(
         args.push(prepared.begun(&mut builder, &stream, &mut copies));
     }
     args.extend(others);
-    builder.push(match launcher.space {
-        Space::Host => StmtKind::Call { into: None, function: launched, args: [launch.values(), args].concat() },
-        Space::Kernel | Space::Device => {
+    if is_of_host && !is_in_order(primal, own_stream.map(|position| primal.params[position])) {
+        // What was begun in one stream is used in others, or by the host itself.
+        runtime(&mut builder, WAIT_FOR_DEVICE, Vec::new());
+    }
+    let value = (result != Type::Void).then(|| builder.declare("_value", result, None));
+    builder.push(match (&launch, launcher.space) {
+        (Some(launch), Space::Kernel | Space::Device) => {
             let shared = shared_bytes(&derivative, launch.shared());
-            launch.of(kernel, shared, args)
+            launch.of(derived, shared, args)
+        }
+        (_, _) => {
+            let configuration = launch.as_ref().map(Configuration::values).unwrap_or_default();
+            let args = [configuration, args].concat();
+            StmtKind::Call { into: value.clone(), function: launched, args }
         }
     });
     for copy in copies {
-        runtime(&mut builder, RELEASE, vec![copy, stream.clone()]);
+        runtime(&mut builder, RELEASE_COPIED, vec![copy, stream.clone()]);
+    }
+    if let Some(value) = value {
+        builder.push(StmtKind::Return(Some(Expr::load(value))));
     }
     let mut function = builder.finish();
     function.note = Some("Gradients are written; cotangents stay as they are.".into());
     module.functions.push(function)
+}
+
+/// Whether all that a host function does with memory happens in the stream that it is given, or in the default one if it is given
+/// none: it launches and copies there, and reads and writes no memory itself.
+fn is_in_order(primal: &Function, stream: Option<LocalId>) -> bool {
+    let is_same = |expr: &Expr| match stream {
+        Some(stream) => expr.as_load().and_then(Place::as_local) == Some(stream),
+        None => expr.kind == ExprKind::Null,
+    };
+    let is_in = |given: Option<&Expr>| given.map_or(stream.is_none(), is_same);
+    let is_stream = |expr: &&Expr| expr.ty == null_stream().ty;
+    let found = walk::visit_block(&primal.body, &mut |node| {
+        let is_fine = match node {
+            Node::Stmt(stmt) => match &stmt.kind {
+                StmtKind::Launch(launch) => is_in(launch.stream.as_ref()),
+                StmtKind::Runtime { call, args, .. } => {
+                    let moves = runtime_class(call).is_some_and(|class| class.ends().is_some());
+                    !moves || is_in(args.iter().find(is_stream))
+                }
+                StmtKind::Assign { place, .. } => stream.is_none() || place.as_local() != stream,
+                StmtKind::Call { args, .. } => !args.iter().any(|arg| arg.ty.is_pointer()),
+                StmtKind::Opaque { .. } => false,
+                StmtKind::Declare { .. }
+                | StmtKind::Accumulate { .. }
+                | StmtKind::If { .. }
+                | StmtKind::For(_)
+                | StmtKind::While { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Return(_)
+                | StmtKind::Barrier { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Collective { .. }
+                | StmtKind::Push { .. }
+                | StmtKind::Pop { .. } => true,
+            },
+            Node::Place(place) => walk::own_variable(place).is_some(),
+            Node::Expr(_) => true,
+        };
+        if is_fine { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    found.is_continue()
 }
 
 /// The name of the framework form of a derivative with this name.
@@ -75,6 +147,8 @@ pub(super) fn vjp_name(derivative: &str) -> String {
 
 /// The parameters for an adjoint, and how it begins.
 enum Prepared {
+    /// The gradient of a number or a struct that a host function takes by value: memory of the host, and no stream's.
+    Value { gradient: Place, zero: Expr },
     /// A gradient that begins at zero, with so many elements.
     Cleared { gradient: Place, count: Expr },
     /// A cotangent that the derivative leaves alone.
@@ -91,6 +165,7 @@ impl Prepared {
         derivative: &Function,
         adjoint: LocalId,
         of: Option<ParamUse>,
+        zero: Option<Expr>,
     ) -> Prepared {
         let local = &derivative.locals[adjoint];
         let name = &*local.name;
@@ -99,7 +174,10 @@ impl Prepared {
         let constant = to_const(&plain);
         let count = |builder: &mut FunctionBuilder<'_>| Expr::load(builder.param(&format!("{name}_count"), Type::SIZE));
         match of {
-            None => Prepared::Cleared { gradient: builder.param(name, plain), count: size(1) },
+            None => match zero {
+                Some(zero) => Prepared::Value { gradient: builder.param(name, plain), zero },
+                None => Prepared::Cleared { gradient: builder.param(name, plain), count: size(1) },
+            },
             Some(ParamUse::Read) => {
                 let gradient = builder.param(name, plain);
                 Prepared::Cleared { gradient, count: count(builder) }
@@ -120,25 +198,26 @@ impl Prepared {
     /// Has the adjoint begin; returns what the derivative gets.
     fn begun(&self, builder: &mut FunctionBuilder<'_>, stream: &Expr, copies: &mut Vec<Expr>) -> Expr {
         let load = |place: &Place| Expr::load(place.clone());
-        let copy = |builder: &mut FunctionBuilder<'_>, into: Expr, from: &Place, count: &Expr| {
-            let bytes = bytes(&into.ty, count);
-            runtime(builder, COPY, vec![into, load(from), bytes, stream.clone()]);
-        };
         match self {
             Prepared::Kept { cotangent } => load(cotangent),
+            Prepared::Value { gradient, zero } => {
+                builder.assign(Place::deref(load(gradient)), zero.clone());
+                load(gradient)
+            }
             Prepared::Cleared { gradient, count } => {
                 let bytes = bytes(&gradient.ty, count);
                 runtime(builder, CLEAR, vec![load(gradient), bytes, stream.clone()]);
                 load(gradient)
             }
             Prepared::Begun { cotangent, gradient, count } => {
-                copy(builder, load(gradient), cotangent, count);
+                let bytes = bytes(&gradient.ty, count);
+                runtime(builder, COPY, vec![load(gradient), load(cotangent), bytes, stream.clone()]);
                 load(gradient)
             }
             Prepared::Copied { cotangent, count, name, ty } => {
-                let memory = null_pointer(builder, name, ty.clone());
-                runtime(builder, ALLOCATE, vec![Expr::address_of(memory.clone()), bytes(ty, count), stream.clone()]);
-                copy(builder, load(&memory), cotangent, count);
+                let memory = builder.declare(name, ty.clone(), None);
+                let args = vec![load(cotangent), bytes(ty, count), stream.clone()];
+                builder.push(StmtKind::Runtime { call: COPIED.into(), args, into: Some(memory.clone()) });
                 copies.push(load(&memory));
                 load(&memory)
             }

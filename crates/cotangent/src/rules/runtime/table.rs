@@ -209,6 +209,8 @@ const OWN: &[Row] = &[
     row("cotangent::fetch", Class::Own),
     row("cotangent::release", Class::Own),
     row("cotangent::copy", Class::Own),
+    row("cotangent::copied", Class::Own).returning(Returns::PointerToAsked),
+    row("cotangent::release_copied", Class::Own),
     row("cotangent::require_slots", Class::Own),
     row("cotangent::add_copied", Class::Own).taking(3, &COPY_KIND),
     row("cotangent::add_copied_rows", Class::Own).taking(6, &COPY_KIND),

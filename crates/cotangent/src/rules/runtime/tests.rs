@@ -25,6 +25,7 @@ const HELPERS: &[&str] = &[
     "is_on_host",
     "kernel_name",
     "launch_add_and_clear",
+    "memory_type",
     "snapshot_bytes",
     "snapshot_limit",
     "unchecked_launch",

@@ -47,7 +47,7 @@ use super::winners::{WINNERS, keep_winners};
 use super::{AdjointParam, Analyses, Fact, Form, Named, Request, Trust, launch};
 use crate::analysis::ordering::ordering;
 use crate::analysis::shared::{STATIC_SHARED_LIMIT, static_shared_bytes};
-use crate::analysis::{self, Activity, Base, Object, ParamUse, param_uses};
+use crate::analysis::{self, Activity, Base, Object, ParamUse, host_uses, param_uses};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic, SHARED_LIMIT};
 use crate::ir::walk;
 use crate::ir::{Function, FunctionId, LocalId, Module, Name, Space, StmtKind, order};
@@ -503,14 +503,17 @@ impl Pullbacks {
         request: &Request,
     ) {
         let Some(launched) = roots.pop() else { return };
-        let uses = param_uses(normal, request.function);
+        let primal = &normal.functions[request.function];
+        let uses = match primal.space {
+            Space::Host => host_uses(normal, request.function),
+            Space::Kernel | Space::Device => param_uses(normal, request.function),
+        };
         let of = |named: &Named| match named {
             Named::Parameter(param) => uses.get(param).copied(),
             Named::Variable(_) => None,
         };
         let uses: Vec<_> = request.wrt.iter().map(of).collect();
-        let params = normal.functions[request.function].params.len();
-        roots.push(add_vjp(&mut self.output, derived.function, launched, params, &uses));
+        roots.push(add_vjp(&mut self.output, derived.function, launched, primal, &uses));
     }
 
     /// The host function that launches a kernel which needs more dynamic shared memory than its primal.
