@@ -112,7 +112,8 @@ fn goal(outcome: &Outcome, name: &str) -> Option<f64> {
 
 fn ratio(one: &Measured, outcome: &Outcome) -> String {
     if one.error > WRONG {
-        return format!("wrong by {:.0} %", 100.0 * one.error);
+        let percent = 100.0 * one.error;
+        return if percent < 1.0 { format!("wrong by {percent:.0e} %") } else { format!("wrong by {percent:.0} %") };
     }
     let of_function = outcome.function.least;
     format!("{:.2} (to {:.2})", one.least / of_function, one.upper / of_function)
