@@ -13,8 +13,8 @@ use crate::analysis::root::{Root, Roots};
 use crate::index::IdVec;
 use crate::ir::walk::{self, Node, NodeMut, PartMut, own_variable};
 use crate::ir::{
-    AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Name, Place, PlaceKind,
-    Real, Scope, Stmt, StmtKind, Storage, Type,
+    AtomicOp, BinaryOp, Block, Expr, ExprKind, Function, FunctionId, Local, LocalId, Module, Name, OpaqueArg, Place,
+    PlaceKind, Real, Scope, Stmt, StmtKind, Storage, Type,
 };
 use crate::source::Span;
 
@@ -34,12 +34,13 @@ fn privatized(module: &Module, original: &Function) -> (Block, IdVec<LocalId, Lo
     let locals = locals(original);
     let roots = Roots::new(module, original, &locals);
     let names = original.locals.iter().map(|local| local.name.clone()).collect();
-    let mut ctx = Ctx { original, uses: &locals, roots, names, locals: original.locals.clone() };
+    let mut ctx = Ctx { module, original, uses: &locals, roots, names, locals: original.locals.clone() };
     ctx.block(&mut body);
     (body, ctx.locals)
 }
 
 struct Ctx<'f> {
+    module: &'f Module,
     original: &'f Function,
     uses: &'f Locals<'f>,
     roots: Roots<'f>,
@@ -141,12 +142,22 @@ impl Ctx<'_> {
                     | StmtKind::Continue
                     | StmtKind::Atomic { .. }
                     | StmtKind::Collective { .. }
-                    | StmtKind::Launch(_)
-                    | StmtKind::Runtime { .. }
                     | StmtKind::Push { .. }
-                    | StmtKind::Pop { .. }
-                    | StmtKind::Opaque { .. } => {
+                    | StmtKind::Pop { .. } => {
                         walk::written_places(inner).into_iter().for_each(|place| found.extend(self.roots_of(place)));
+                    }
+                    StmtKind::Launch(launch) => {
+                        found.extend(self.variables());
+                        found.extend(self.handed_on(launch.args.iter().cloned()));
+                    }
+                    StmtKind::Runtime { args, into, .. } => {
+                        found.extend(into.iter().flat_map(|place| self.roots_of(place)));
+                        found.extend(self.handed_on(args.iter().cloned()));
+                    }
+                    StmtKind::Opaque { args, into, .. } => {
+                        found.extend(self.variables());
+                        found.extend(into.iter().flat_map(|place| self.roots_of(place)));
+                        found.extend(self.handed_on(args.iter().filter_map(OpaqueArg::value)));
                     }
                 },
                 Node::Expr(Expr { kind: ExprKind::Load(place), .. }) => found.extend(self.roots_of(place)),
@@ -155,6 +166,29 @@ impl Ctx<'_> {
             ControlFlow::Continue(())
         });
         is_seen.is_continue().then_some(found)
+    }
+
+    /// The memory that a launch, the runtime or code that is not read may look at, by what it is handed.
+    fn handed_on(&self, args: impl IntoIterator<Item = Expr>) -> BTreeSet<Root> {
+        let mut found = BTreeSet::new();
+        for arg in args {
+            let pointer = arg.uncast_pointer();
+            match pointer.ty.pointee() {
+                // A stream, or the tape.
+                Some(Type::Opaque(_)) => {}
+                Some(pointee) => {
+                    found.extend(self.roots.pointer(pointer));
+                    found.extend(self.roots.may_hold_pointer(pointee).then_some(Root::Unknown));
+                }
+                None => found.extend(self.roots.may_hold_pointer(&arg.ty).then_some(Root::Unknown)),
+            }
+        }
+        found
+    }
+
+    /// What kernels and code that is not read may mention.
+    fn variables(&self) -> impl Iterator<Item = Root> {
+        self.module.globals.ids().map(Root::Global)
     }
 
     /// Where a place lies. Sums of loops around are not in the analysed function, and are the thread's own.
@@ -287,6 +321,43 @@ mod tests {
                 }
             "#]],
         );
+    }
+
+    #[test]
+    fn what_the_runtime_or_a_kernel_is_handed_is_looked_at() {
+        let text = "kernel k(p: float*) { }
+            host f(x: float*, y: float*, z: float*, n: int) {
+              for i: int = 0; i < n; i += 1 {
+                runtime cudaMemset((x as void*), 0, 4ul);
+                launch k<<<[1u, 1u, 1u], [1u, 1u, 1u]>>>((y + i));
+                x[0] += 1.0f;
+                y[1] += 2.0f;
+                z[2] += 3.0f;
+              }
+            }";
+        let mut module = text::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        privatize(&mut module, FunctionId(1));
+        assert_eq!(validate(&module), Ok(()));
+        let host = text::print(&module);
+        expect![[r#"
+            kernel k(p: float*) {
+            }
+
+            host f(x: float*, y: float*, z: float*, n: int) {
+              let _sum#5: float = 0.0f;
+              for i: int = 0; i < n; i += 1 {
+                runtime cudaMemset((x as void*), 0, 4ul);
+                launch k<<<[1u, 1u, 1u], [1u, 1u, 1u]>>>((y + i));
+                *x += 1.0f;
+                y[1] += 2.0f;
+                _sum = (_sum + 3.0f);
+              }
+              if (_sum != 0.0f) {
+                z[2] += _sum;
+              }
+            }
+        "#]]
+        .assert_eq(&host);
     }
 
     #[test]
