@@ -199,7 +199,8 @@ pub(crate) struct Differentiated {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "wrt", conflicts_with = "split")]
     pub(crate) of: Vec<String>,
 
-    /// Reverse mode of a kernel in two functions, `f_augmented` and `f_reverse`, with a record between them
+    /// Reverse mode of a kernel or a host function in two functions, `f_augmented` and `f_reverse`, with a record between them:
+    /// memory for a kernel, a `cotangent::Tape` for a host function
     #[arg(long)]
     pub(crate) split: bool,
 

@@ -147,24 +147,35 @@ inline bool is_allocated(const void* memory) {
          attributes.type != cudaMemoryTypeUnregistered;
 }
 
-// The same for a derivative that frees what it allocates: all of it must be free again, and what it was given may be. A
+// All memory that a derivative allocates must be free again after it, and what it was given may be. A
 // GPU's memory is used by others too, and given back in larger pieces, so that nothing can be said there.
+struct Allocations {
+  size_t before = 0, total = 0;
+
+  Allocations() { cudaMemGetInfo(&before, &total); }
+
+  void check(Buffer* buffers, size_t count) const {
+    size_t after = 0, all = 0, expected = before;
+    cudaMemGetInfo(&after, &all);
+    for (size_t given = 0; given < count; given++) {
+      if (!is_allocated(buffers[given].data)) expected += buffers[given].bytes;
+    }
+#ifdef COTANGENT_CHECK_ON_GPU
+    expected = after;
+#endif
+    if (after != expected) {
+      fprintf(stderr, "the derivative leaves %ld bytes of device memory allocated\n", static_cast<long>(expected - after));
+      exit(96);
+    }
+  }
+};
+
+// The same for a derivative that frees what it allocates.
 template <class R, class... P>
 void host_without_leaks(R (*function)(P...), const Launch&, Buffer* buffers) {
-  size_t before = 0, after = 0, total = 0;
-  cudaMemGetInfo(&before, &total);
+  const Allocations allocations;
   run_host(function, buffers, std::index_sequence_for<P...>());
-  cudaMemGetInfo(&after, &total);
-  for (size_t given = 0; given < sizeof...(P); given++) {
-    if (!is_allocated(buffers[given].data)) before += buffers[given].bytes;
-  }
-#ifdef COTANGENT_CHECK_ON_GPU
-  before = after;
-#endif
-  if (after != before) {
-    fprintf(stderr, "the derivative leaves %ld bytes of device memory allocated\n", static_cast<long>(before - after));
-    exit(96);
-  }
+  allocations.check(buffers, sizeof...(P));
 }
 
 // A host function, of the user's or printed. Its arrays are managed memory: the host may use them, and the device too.
@@ -356,6 +367,53 @@ void split(void (*augmented)(dim3, dim3, size_t, cudaStream_t, A...),
   free(found);
   free(after);
   free(first);
+}
+
+// The same two of the host, which hand on a tape if the last parameter is one.
+template <class R, class... A, class... P>
+void split_host(R (*augmented)(A...), void (*reverse)(P...), const bool* needed, Buffer* buffers) {
+  using Last = std::tuple_element_t<sizeof...(P) - 1, std::tuple<P...>>;
+  constexpr bool has_tape = std::is_lvalue_reference<Last>::value;
+  constexpr size_t own = sizeof...(A) - has_tape, first_buffers = buffers_of<A...>(own);
+  constexpr size_t second_buffers = buffers_of<P...>(sizeof...(P) - has_tape);
+  std::conditional_t<has_tape, std::remove_reference_t<Last>, int> tape;
+  const Buffer of_tape{reinterpret_cast<unsigned char*>(&tape), nullptr, 0};
+  const Allocations allocations;
+  Buffer* first = static_cast<Buffer*>(malloc((first_buffers + 2) * sizeof(Buffer)));
+  Buffer* second = static_cast<Buffer*>(malloc((second_buffers + 1) * sizeof(Buffer)));
+  unsigned char** after = static_cast<unsigned char**>(malloc((first_buffers + 1) * sizeof(unsigned char*)));
+  for (size_t b = 0; b < first_buffers; b++) first[b] = buffers[b];
+  for (size_t b = 0; b < second_buffers; b++) second[b] = buffers[b];
+  first[first_buffers] = second[second_buffers] = of_tape;
+  // A result lies after all that the derivative takes.
+  if constexpr (!std::is_void<R>::value) first[first_buffers + has_tape] = buffers[second_buffers];
+  run_host(augmented, first, std::index_sequence_for<A...>());
+  cudaDeviceSynchronize();
+  for (size_t argument = 0; argument < own; argument++) {
+    for (size_t b = buffers_of<A...>(argument); b < buffers_of<A...>(argument + 1); b++) {
+      after[b] = static_cast<unsigned char*>(malloc(buffers[b].bytes + 1));
+      memcpy(after[b], buffers[b].data, buffers[b].bytes);
+      if (!needed[argument]) memset(buffers[b].data, 0xff, buffers[b].bytes);
+    }
+  }
+  run_host(reverse, second, std::index_sequence_for<P...>());
+  cudaDeviceSynchronize();
+  for (size_t argument = 0; argument < own; argument++) {
+    for (size_t b = buffers_of<A...>(argument); b < buffers_of<A...>(argument + 1); b++) {
+      bool is_same = needed[argument] ? memcmp(buffers[b].data, after[b], buffers[b].bytes) == 0 : true;
+      for (unsigned long at = 0; at < buffers[b].bytes && !needed[argument]; at++) is_same &= buffers[b].data[at] == 0xff;
+      if (!is_same) {
+        fprintf(stderr, "the reverse function changed the memory of parameter %zu\n", argument);
+        exit(93);
+      }
+      memcpy(buffers[b].data, after[b], buffers[b].bytes);
+      free(after[b]);
+    }
+  }
+  free(after);
+  free(second);
+  free(first);
+  allocations.check(buffers, second_buffers);
 }
 
 // An array by its name, whose numbers are of type T, or `void` for several types.

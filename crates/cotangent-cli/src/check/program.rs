@@ -560,6 +560,13 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
         return format!("return printed({space}::{}, launch, buffers);", entry.name);
     }
     if entry.space == Space::Host && !is_launching {
+        if let Some(augmented) = augmented_of(module, entry) {
+            let needed = needed_list(module, augmented);
+            let names = [augmented, entry].map(|function| format!("{space}::{}", function.name)).join(", ");
+            return format!(
+                "{{ static const bool needed[] = {needed}; return split_host({names}, needed, buffers); }}"
+            );
+        }
         let mut is_freeing = false;
         for function in module.functions.iter().filter(|function| function.space == Space::Host) {
             walk::each_stmt(&function.body, &mut |stmt| {
@@ -577,8 +584,6 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
     let launch = if has_more { "twice(launch)" } else { "launch" };
     let augmented = augmented_of(module, entry);
     let filling = augmented.unwrap_or(entry);
-    let is_own = |param: &&LocalId| !["_record", "_needed"].contains(&filling.local_name(**param));
-    let own: Vec<&LocalId> = filling.params.iter().filter(is_own).collect();
     let configured = if is_launching { CONFIGURATION } else { 0 };
     let record = entry.params.iter().skip(configured).position(|param| entry.local_name(*param) == "_record");
     let guard = match (record, counting(module)) {
@@ -598,18 +603,27 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
         let call = if is_limited { "limited" } else { "printed" };
         return format!("{{ {guard}return {call}({}, {launch}, buffers); }}", launcher(&entry.name));
     };
-    let listed = read_after(module);
-    let needed: Vec<&str> = own
-        .iter()
-        .map(|param| if listed.iter().any(|name| name == augmented.local_name(**param)) { "true" } else { "false" })
-        .collect();
     format!(
-        "{{ static const bool needed[] = {{{}, false}}; {guard}return split({}, {}, needed, {}, launch, {launch}, buffers); }}",
-        needed.join(", "),
+        "{{ static const bool needed[] = {}; {guard}return split({}, {}, needed, {}, launch, {launch}, buffers); }}",
+        needed_list(module, augmented),
         launcher(&augmented.name),
         if is_launching { format!("{space}::{}", entry.name) } else { launcher(&entry.name) },
-        own.len()
+        own_params(augmented).count()
     )
+}
+
+/// The parameters that the primal function has too.
+fn own_params(augmented: &Function) -> impl Iterator<Item = &LocalId> {
+    let is_own = |param: &&LocalId| !["_record", "_needed", "_tape"].contains(&augmented.local_name(**param));
+    augmented.params.iter().filter(is_own)
+}
+
+/// For each of them, whether its memory must be unchanged between the two functions of the split form; and one more.
+fn needed_list(module: &Module, augmented: &Function) -> String {
+    let listed = read_after(module);
+    let is_listed = |param: &LocalId| listed.iter().any(|name| name == augmented.local_name(*param));
+    let needed: Vec<String> = own_params(augmented).map(|param| is_listed(param).to_string()).collect();
+    format!("{{{}, false}}", needed.join(", "))
 }
 
 /// Statements that give the variables of the program, or of a namespace in it, what their buffers hold: those that are
@@ -626,12 +640,12 @@ pub(crate) fn kernel_of(module: &Module, launcher: &Function) -> Option<Function
 
 /// The function that fills the record of the split form.
 pub(crate) fn augmented_of<'m>(module: &'m Module, reverse: &Function) -> Option<&'m Function> {
-    let is_filling = |name: &str| {
-        ["_reverse", "_vjp"]
-            .iter()
-            .any(|word| name != &*reverse.name && name == reverse.name.replacen(word, "_augmented", 1))
-    };
-    module.functions.iter().find(|function| is_filling(&function.name))
+    // The primal's own name may have such a word too.
+    let places = ["_reverse", "_vjp"].into_iter().flat_map(|word| reverse.name.match_indices(word));
+    let names: Vec<String> = places
+        .map(|(at, word)| format!("{}_augmented{}", &reverse.name[..at], &reverse.name[at + word.len()..]))
+        .collect();
+    module.functions.iter().find(|function| names.iter().any(|name| *name == *function.name))
 }
 
 /// Makes the device variables of a derivative known to the executor: its own copies, which lie beside the user's.

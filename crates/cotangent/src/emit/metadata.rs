@@ -8,8 +8,8 @@ use super::scope::{Program, Scope};
 use super::{Dialect, types};
 use crate::ir::layout::layout;
 use crate::ir::{
-    Builtin, Expr, ExprKind, Function, LocalId, Module, NEEDED, Place, PlaceKind, Space, Stmt, StmtKind, Type, UnaryOp,
-    walk,
+    Builtin, Expr, ExprKind, Function, LocalId, Module, NEEDED, NEEDS_NOTHING, Place, PlaceKind, Space, Stmt, StmtKind,
+    Type, UnaryOp, walk,
 };
 
 /// What a program must know of a derivative.
@@ -180,10 +180,14 @@ fn before(vjp: &Function, name: &str) -> &'static str {
 
 /// The parameters whose memory the reverse sweep of a split form reads, as it says itself.
 pub fn read_after(derivative: &Module) -> Vec<String> {
-    let notes = derivative.functions.iter().filter_map(|function| function.body.first()?.note.as_deref());
-    let listed = notes.flat_map(str::lines).find_map(|line| line.strip_prefix(NEEDED));
-    let names = |listed: &str| listed.trim_end_matches('.').split(", ").map(str::to_owned).collect();
-    listed.map(names).unwrap_or_default()
+    // A host function comes after the kernels that it launches, which say so too.
+    let functions: Vec<&Function> = derivative.functions.iter().collect();
+    let notes = functions.into_iter().rev().filter_map(|function| function.body.first()?.note.as_deref());
+    let names = |line: &str| match line.strip_prefix(NEEDED) {
+        Some(listed) => Some(listed.trim_end_matches('.').split(", ").map(str::to_owned).collect()),
+        None => line.starts_with(NEEDS_NOTHING).then(Vec::new),
+    };
+    notes.flat_map(str::lines).find_map(names).unwrap_or_default()
 }
 
 /// The kernel that counts the slots of the record, or the function that computes its bytes without one.

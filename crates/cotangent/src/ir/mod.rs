@@ -46,8 +46,8 @@ pub use module::{
 };
 pub use provided::{Provided, ProvidedRecord};
 pub use stmt::{
-    AtomicOp, BarrierKind, Block, Case, CollectiveOp, FILE_NAME, For, Launch, LoopTest, NEEDED, OpaqueArg, Scope, Stmt,
-    StmtKind, Unread, Unroll,
+    AtomicOp, BarrierKind, Block, Case, CollectiveOp, FILE_NAME, For, Launch, LoopTest, NEEDED, NEEDS_NOTHING,
+    OpaqueArg, Scope, Stmt, StmtKind, Unread, Unroll,
 };
 pub use types::{FloatKind, IntKind, PointerType, RecordId, Type};
 pub use validate::{Violation, validate, validate_function};

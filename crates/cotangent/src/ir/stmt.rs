@@ -410,6 +410,9 @@ impl OpaqueArg {
 /// The words before the arrays that the reverse sweep of a split form needs unchanged, in a note of its first statement.
 pub const NEEDED: &str = "Needs unchanged: ";
 
+/// What is said where there are none.
+pub const NEEDS_NOTHING: &str = "Needs nothing unchanged";
+
 impl Stmt {
     /// A statement without a span.
     pub fn new(kind: StmtKind) -> Stmt {

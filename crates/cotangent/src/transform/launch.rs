@@ -256,7 +256,13 @@ pub(super) fn own_params(builder: &mut FunctionBuilder<'_>, kernel: &Function, c
 /// A parameter of a function as one of the host function too.
 pub(super) fn own_param(builder: &mut FunctionBuilder<'_>, function: &Function, param: LocalId) -> Expr {
     let local = &function.locals[param];
-    Expr::load(builder.param(&local.name, local.ty.clone()))
+    let value = Expr::load(builder.param(&local.name, local.ty.clone()));
+    if !local.ty.is_reference() {
+        return value;
+    }
+    // What it refers to is handed on.
+    let place = Place::deref(value);
+    Expr::new(ExprKind::AddressOf(place), local.ty.clone())
 }
 
 /// The type of the parameter for the record.

@@ -117,15 +117,25 @@ impl Request {
     /// The same request in the split form. Memory that the parameters `saved` lead to may change between the two functions.
     ///
     /// # Errors
-    /// A function that is no kernel, a name that is no parameter's or of one that leads to no memory.
+    /// A function of the device, a name that is no parameter's or of one that leads to no memory, any name for a host function.
     pub fn split(self, module: &Module, saved: &[String]) -> Result<Request, Vec<Diagnostic>> {
         let function = &module.functions[self.function];
-        if function.space != Space::Kernel {
-            let message = format!("`{}` is no kernel, and only kernels have a split form", function.name);
-            let help = "split the kernel that calls it, or leave out `--split`";
-            return Err(vec![
-                Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, "a device function").help(help),
-            ]);
+        let refused = |message: String, label: &str, help: &str| {
+            Err(vec![Diagnostic::new(NOT_DIFFERENTIABLE, function.span, message, label).help(help)])
+        };
+        match function.space {
+            Space::Device => {
+                let message = format!("`{}` is no kernel, and no function of the host", function.name);
+                let help = "split the kernel that calls it, or leave out `--split`";
+                return refused(message, "a device function", help);
+            }
+            Space::Host if !saved.is_empty() => {
+                let message =
+                    format!("`{}` is a host function, whose record holds no arrays of its parameters", function.name);
+                let help = "leave out `--save`, and keep a copy of what changes between the two functions";
+                return refused(message, "not with `--save`", help);
+            }
+            Space::Host | Space::Kernel => {}
         }
         let saved = arrays(module, function, saved)?;
         Ok(Request { form: Form::Split { saved }, ..self })

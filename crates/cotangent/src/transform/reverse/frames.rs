@@ -38,22 +38,30 @@ pub(super) struct Frames {
     fleeting: BTreeSet<LocalId>,
     /// How many conditions there are around the statement.
     branches: usize,
+    /// Whether the reverse sweep is a function of its own, which alone has adjoints.
+    is_apart: bool,
 }
 
 impl Frames {
     /// The function as a whole.
     pub(super) fn new(outermost: Frame, fleeting: BTreeSet<LocalId>) -> Frames {
-        Frames { around: vec![outermost], fleeting, branches: 0 }
+        Frames { around: vec![outermost], fleeting, branches: 0, is_apart: false }
     }
 
-    /// The function as a whole, seen otherwise.
-    pub(super) fn begin_with(&mut self, outermost: Frame) {
+    /// The function as a whole, whose sweeps are two functions.
+    pub(super) fn begin_apart(&mut self, outermost: Frame) {
         self.around = vec![outermost];
+        self.is_apart = true;
+    }
+
+    /// Whether the forward sweep has no adjoints.
+    pub(super) fn is_apart(&self) -> bool {
+        self.is_apart
     }
 
     /// The same where all is computed from the beginning, before anything has changed.
     pub(super) fn before_all(&self) -> Frames {
-        Frames { around: self.around.clone(), fleeting: BTreeSet::new(), branches: self.branches }
+        Frames { fleeting: BTreeSet::new(), ..self.clone() }
     }
 
     pub(super) fn enter(&mut self, frame: Frame) {

@@ -8,14 +8,16 @@ use std::ops::ControlFlow;
 
 use super::super::frames::Frame;
 use super::super::plan::again::pushed_records;
+use super::super::rules::Pair;
 use super::super::rules::params::Sum;
 use super::Assembly;
 use super::again::take_apart;
-use super::block::Changed;
-use crate::analysis::{self, Object};
+use super::block::{Changed, Sweeps};
+use super::settle::Kept;
+use crate::analysis::{self, Base, Object};
 use crate::diagnostic::{CANNOT_RECORD, Diagnostic};
 use crate::ir::walk::{self, Node, PartMut, own_variable};
-use crate::ir::{Block, Expr, LocalId, NEEDED, Place, PlaceKind, StmtKind};
+use crate::ir::{Block, Expr, LocalId, NEEDED, NEEDS_NOTHING, Place, PlaceKind, Stmt, StmtKind};
 use crate::transform::locals::declare;
 
 /// The bodies of the two functions, with `Push` and `Pop` still in them.
@@ -31,20 +33,28 @@ pub(in crate::transform::reverse) struct Apart {
 /// Says which memory the reverse function reads.
 pub(in crate::transform::reverse) fn needed_arrays(names: &[&str]) -> String {
     match names {
-        [] => "Needs nothing unchanged: it reads no memory of the primal function.".to_owned(),
+        [] => format!("{NEEDS_NOTHING}: it reads no memory of the primal function."),
         _ => format!("{NEEDED}{}.", names.join(", ")),
     }
 }
 
 impl Assembly<'_> {
-    /// Both bodies of a kernel.
+    /// Both bodies.
     pub(in crate::transform::reverse) fn apart(&mut self, sums: &[Sum]) -> Apart {
-        let body = self.rules.facts.primal.body.as_slice();
+        self.check_allocations();
+        let (body, result) = self.rules.facts.body_and_result();
         let declared = self.rules.facts.declared_in(body);
         let unstable = analysis::written(self.rules.facts.objects, body);
         let reloaded = self.rules.values().reloadable(body, &declared, false);
-        self.rules.frames.begin_with(Frame { is_loop: true, declared, unstable, reloaded, known: None });
-        let pair = self.block(body, &mut Changed::default(), false);
+        self.rules.frames.begin_apart(Frame { is_loop: true, declared, unstable, reloaded, known: None });
+        let (mut before, mut kept) = (Block::new(), Kept::default());
+        if let Some(value) = result {
+            self.rules.adjoint_of_result(value, None, &mut before);
+            self.settle(&mut before, &BTreeSet::new(), &mut kept);
+        }
+        let Sweeps { mut forward, adjoints, reverse, .. } = self.sweeps(body, &mut Changed::default(), false);
+        forward.extend(kept.declarations);
+        let pair = Pair { forward, reverse: [adjoints, before, reverse].concat() };
         let mentioned = self.rules.vars.mentioned(&pair.reverse);
         let mut needed = self.needed_by(&pair.reverse);
         let mut sliced = take_apart(&mut self.rules, &pair.forward, &mut needed);
@@ -59,7 +69,8 @@ impl Assembly<'_> {
             })
             .collect();
         let pops: Block = recorded.rev().flat_map(|local| self.rules.vars.pop_values(record, *local)).collect();
-        let augmented = [sliced.forward, pushes].concat();
+        let end = result.map(|value| Stmt::new(StmtKind::Return(Some(value.clone()))));
+        let augmented: Block = sliced.forward.into_iter().chain(pushes).chain(end).collect();
         self.check_augmented(&augmented);
         let has_inner = augmented
             .iter()
@@ -74,6 +85,16 @@ impl Assembly<'_> {
         self.uses_record |= count > 0;
         let needed = self.needed_params(&augmented, &reverse);
         Apart { augmented, reverse, fixed: (!has_inner).then_some(count), needed }
+    }
+
+    /// Memory that lives on when its block ends would have adjoints that nobody frees.
+    fn check_allocations(&mut self) {
+        for span in self.rules.facts.kept_allocations() {
+            let message = "this memory is not freed on every way through the block that allocates it";
+            let label = "in the split form nobody frees its adjoints";
+            let help = "free it at the end of that block, hand it over as a parameter, or leave out `--split`";
+            self.rules.report(Diagnostic::new(CANNOT_RECORD, span, message, label).help(help));
+        }
     }
 
     /// The forward sweep alone has no adjoints: pointers to them are made by the reverse sweep.
@@ -113,7 +134,8 @@ impl Assembly<'_> {
                 ControlFlow::Continue(())
             });
         });
-        if let Some(span) = found {
+        // Memory whose adjoints nobody frees is refused already.
+        if let Some(span) = found.filter(|_| !self.rules.facts.is_host() || self.rules.refused.diagnostics.is_empty()) {
             self.rules.refused.moving.extend(moving);
             let message = "a pointer that moves cannot be recorded in the split form";
             self.rules.report(
@@ -124,11 +146,13 @@ impl Assembly<'_> {
     }
 
     /// The positions of the parameters whose memory a reverse sweep reads, by themselves or by pointers that were recorded.
-    fn needed_params(&self, augmented: &Block, reverse: &Block) -> Vec<usize> {
+    fn needed_params(&mut self, augmented: &Block, reverse: &Block) -> Vec<usize> {
         let vars = &self.rules.vars;
         let (module, primal, objects) = (self.rules.facts.module, self.rules.facts.primal, self.rules.facts.objects);
         let mut pointers = BTreeSet::new();
-        walk::each_place(reverse, &mut |place| {
+        let mut looked_at = reverse.clone();
+        self.drop_unread(&mut looked_at);
+        walk::each_place(&looked_at, &mut |place| {
             let local = place.as_local().filter(|local| vars.primal_of(*local).is_none());
             let local = local.map(|local| vars.original(local));
             pointers.extend(local.filter(|local| analysis::uses_memory(module, &vars.function.locals[*local].ty)));
@@ -145,13 +169,25 @@ impl Assembly<'_> {
                 recorded.extend(own_variable(into));
             }
         });
+        // Copies and records of launches are memory of the derivative's own.
+        let mut made = BTreeSet::new();
+        walk::each_stmt(augmented, &mut |stmt| {
+            if let StmtKind::Runtime { into: Some(into), .. } = &stmt.kind {
+                made.extend(own_variable(into).filter(|local| !vars.is_primal(*local)));
+            }
+        });
+        let is_made = |value: &Expr| value.as_local().is_some_and(|local| made.contains(&local));
         // What others are made of stands in the reverse sweep, and counts already.
         for local in others.into_iter().filter(|local| vars.is_saved(*local) && recorded.contains(local)) {
             let is_of_program = |expr: &&Expr| {
                 let is_other = |place: &Place| place.as_local().is_some_and(|local| !vars.is_primal(local));
                 !walk::loads_any(expr, &mut |place| is_other(place))
             };
-            match declared_as(augmented, local).filter(is_of_program) {
+            let declared = declared_as(augmented, local);
+            if declared.is_some_and(is_made) {
+                continue;
+            }
+            match declared.filter(is_of_program) {
                 Some(value) => read.extend(objects.reachable(value)),
                 None => reads_any = true,
             }
@@ -160,7 +196,32 @@ impl Assembly<'_> {
             analysis::uses_memory(module, &primal.locals[**param].ty)
                 && (reads_any || objects.reachable(&load(**param)).iter().any(|object| object.overlaps_any(&read)))
         };
-        primal.params.iter().enumerate().filter(is_read).map(|(position, _)| position).collect()
+        let needed = primal.params.iter().enumerate().filter(is_read).map(|(position, _)| position).collect();
+        let is_unread = |object: &Object| matches!(object.base, Base::Unread | Base::Unknown);
+        if self.rules.facts.is_host() && read.iter().any(is_unread) {
+            let message = "the reverse sweep reads memory that code which is not read has made";
+            let label = "in the split form it may be gone by then";
+            let help = "make it outside and hand it over as a parameter, or leave out `--split`";
+            self.rules.report(Diagnostic::new(CANNOT_RECORD, primal.span, message, label).help(help));
+        }
+        needed
+    }
+
+    /// Leaves launches only what their kernels read.
+    fn drop_unread(&self, block: &mut Block) {
+        for stmt in block {
+            let _ = walk::stmt_parts_mut(stmt, &mut |part| {
+                if let PartMut::Block(inner) = part {
+                    self.drop_unread(inner);
+                }
+                ControlFlow::<()>::Continue(())
+            });
+            if let StmtKind::Launch(launch) = &mut stmt.kind {
+                let read = analysis::reads_through(self.rules.derivatives.written(), launch.kernel);
+                let mut position = 0..;
+                launch.args.retain(|_| position.next().is_some_and(|position| read.contains(&position)));
+            }
+        }
     }
 }
 

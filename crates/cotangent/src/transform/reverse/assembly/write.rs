@@ -18,7 +18,7 @@ use super::{Assembly, frees, slots, tape};
 use crate::analysis::shift::{candidates, shifts};
 use crate::analysis::{Activity, Object, Objects, activity_besides, objects};
 use crate::ir::walk;
-use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Place, Space, Stmt, StmtKind, Type};
+use crate::ir::{Block, Expr, Function, FunctionId, LocalId, Module, Name, Place, Space, Stmt, StmtKind, Type};
 use crate::rules::{PUSH, RESERVE};
 use crate::source::Span;
 use crate::transform::accumulate::AdjointParam;
@@ -123,7 +123,7 @@ pub(in crate::transform::reverse) fn write(
     let facts = Facts::new(normal, primal, &objects, &activity, &changed, trust);
     let name = derivatives.free_name(name_of(normal, primal, kind, &named));
     let mut function = Function { name, body: Block::new(), is_extern_c: false, ..primal.clone() };
-    if let Kind::Pullback(_) = kind {
+    if let Kind::Pullback(_) | Kind::Split { .. } = kind {
         function.result = Type::Void;
     }
     let contended = if facts.is_host() { facts.contended_arrays() } else { BTreeSet::new() };
@@ -279,6 +279,12 @@ pub(in crate::transform::reverse) fn name_of(
     format!("{}_{word}{suffix}", primal.name)
 }
 
+/// The name of the forward sweep, where the reverse sweep has this one.
+fn augmented_name(primal: &str, reverse: &str) -> Name {
+    let rest = reverse.strip_prefix(primal).and_then(|rest| rest.strip_prefix("_reverse")).unwrap_or_default();
+    format!("{primal}_augmented{rest}").into()
+}
+
 fn counted(mut slots: Function) -> SlotCount {
     params_first(&mut slots);
     SlotCount::Counted(slots)
@@ -318,13 +324,18 @@ impl Assembly<'_> {
     /// The reverse sweep as the body of the function, the forward sweep as another function, and what memory the first reads.
     fn write_apart(&mut self, sums: &[Sum]) -> (Option<SlotCount>, Option<Function>, Vec<usize>) {
         let Apart { augmented: body, reverse, fixed, needed } = self.apart(sums);
-        let name = self.rules.vars.function.name.replacen("_reverse", "_augmented", 1);
+        let primal = self.rules.facts.primal;
         let mut augmented = Function {
-            name: name.into(),
-            params: self.rules.facts.primal.params.clone(),
+            name: augmented_name(&primal.name, &self.rules.vars.function.name),
+            params: primal.params.clone(),
+            result: primal.result.clone(),
             ..self.rules.vars.function.clone()
         };
         self.rules.vars.function.body = reverse;
+        if primal.space == Space::Host {
+            augmented.body = body;
+            return (None, Some(self.host_apart(augmented)), needed);
+        }
         let limit = self.limit.filter(|_| fixed.is_none());
         let slots = match (fixed, limit) {
             _ if !self.uses_record => None,
@@ -351,11 +362,23 @@ impl Assembly<'_> {
         (slots, Some(augmented), needed)
     }
 
+    /// The two functions of the host, which hand a tape on; returns the first.
+    fn host_apart(&mut self, mut augmented: Function) -> Function {
+        augmented.locals = self.rules.vars.function.locals.clone();
+        let waits = self.rules.facts.last_waits();
+        self.rules.vars.function.body.extend(waits);
+        tell_apart(&mut augmented, &mut self.rules.vars.names.clone());
+        tell_apart(&mut self.rules.vars.function, &mut self.rules.vars.names);
+        if self.uses_record {
+            tape::lower_given(&mut augmented, &mut self.rules.vars.names.clone());
+            tape::lower_given(&mut self.rules.vars.function, &mut self.rules.vars.names);
+        }
+        params_first(&mut augmented);
+        augmented
+    }
+
     fn body(&mut self, seed: Option<Place>, kind: &Kind, sums: &[Sum]) -> Block {
-        let (body, result) = match self.rules.facts.primal.body.split_last() {
-            Some((Stmt { kind: StmtKind::Return(Some(value)), .. }, rest)) => (rest, Some(value)),
-            _ => (self.rules.facts.primal.body.as_slice(), None),
-        };
+        let (body, result) = self.rules.facts.body_and_result();
         let (mut before, mut kept) = (Block::new(), Kept::default());
         if let Some(value) = result {
             self.rules.adjoint_of_result(value, seed.as_ref(), &mut before);

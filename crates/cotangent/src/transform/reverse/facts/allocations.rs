@@ -13,6 +13,7 @@ use crate::analysis::{Base, Object, Step, allocated};
 use crate::ir::walk::{self, Node};
 use crate::ir::{Block, Expr, LocalId, Place, PlaceKind, Stmt, StmtKind};
 use crate::rules::{RuntimeClass, runtime_class};
+use crate::source::Span;
 use crate::transform::Fact;
 use crate::transform::locals::without_spans;
 
@@ -134,6 +135,21 @@ impl Facts<'_> {
             }
         });
         &here - &elsewhere
+    }
+
+    /// Where memory is allocated that the reverse sweep does not free where it comes by.
+    pub(in crate::transform::reverse) fn kept_allocations(&self) -> Vec<Span> {
+        let freed = self.freed_here();
+        let mut found = Vec::new();
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            if let StmtKind::Runtime { call, into: Some(into), .. } = &stmt.kind
+                && matches!(runtime_class(call), Some(RuntimeClass::Memory { .. }))
+                && !self.objects.targets(&Expr::load(into.clone())).is_subset(&freed)
+            {
+                found.push(stmt.span);
+            }
+        });
+        found
     }
 
     /// Whether the block that allocates what a pointer points to always frees it.

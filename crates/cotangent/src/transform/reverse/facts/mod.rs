@@ -83,6 +83,14 @@ impl<'a> Facts<'a> {
 }
 
 impl Facts<'_> {
+    /// The statements of the function, and the value that it ends with.
+    pub(in crate::transform::reverse) fn body_and_result(&self) -> (&[Stmt], Option<&Expr>) {
+        match self.primal.body.split_last() {
+            Some((Stmt { kind: StmtKind::Return(Some(value)), .. }, rest)) => (rest, Some(value)),
+            _ => (&self.primal.body, None),
+        }
+    }
+
     pub(in crate::transform::reverse) fn is_active_value(&self, value: &Expr) -> bool {
         self.activity.is_active_value(self.objects, value)
     }

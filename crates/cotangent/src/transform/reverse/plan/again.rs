@@ -196,6 +196,15 @@ impl<'a> Slicer<'a> {
             | StmtKind::Opaque { code: Unread::Call(_), into: Some(into), .. } => {
                 self.result(into, false, needed, depth)
             }
+            // Memory for adjoints is allocated by the sweep that has them.
+            StmtKind::Runtime { args, into: Some(into), .. } if self.is_for_adjoints(into) => {
+                let can_repeat = args.iter().all(|arg| self.can_repeat(arg));
+                let again = self.result(into, can_repeat, needed, depth)?;
+                if matches!(again, Again::Repeated) {
+                    args.iter().for_each(|arg| needed.extend(self.values.vars.reads(arg)));
+                }
+                Some(again)
+            }
             // They happen once: what they leave in variables is recorded.
             StmtKind::Runtime { .. } | StmtKind::Launch(_) | StmtKind::Opaque { code: Unread::Passed, .. } => {
                 let written = self.values.vars.written_by(stmt);
@@ -217,6 +226,12 @@ impl<'a> Slicer<'a> {
             | StmtKind::Push { .. }
             | StmtKind::Pop { .. } => Some(Again::Left),
         }
+    }
+
+    /// Whether a place is a pointer to adjoints, which the forward sweep does not have.
+    fn is_for_adjoints(&self, into: &Place) -> bool {
+        let Values { vars, frames } = self.values;
+        frames.is_apart() && own_variable(into).is_some_and(|local| vars.primal_of(local).is_some())
     }
 
     /// Whether the reverse iteration begins by filling shared memory that is needed.
