@@ -88,6 +88,20 @@ pub(crate) enum Task {
     Doctor,
 }
 
+impl Task {
+    /// The program that the task reads, and the flags by which it does.
+    pub(crate) fn file_and_flags(&mut self) -> Option<(&mut PathBuf, &mut Vec<String>)> {
+        match self {
+            Task::Print(options) => Some((&mut options.file, &mut options.reading.flags)),
+            Task::Grad(options) => Some((&mut options.what.file, &mut options.reading.flags)),
+            Task::Check(options) => Some((&mut options.what.file, &mut options.reading.flags)),
+            Task::Run(options) => Some((&mut options.file, &mut options.reading.flags)),
+            Task::Build(options) => Some((&mut options.file, &mut options.reading.flags)),
+            Task::Cc(_) | Task::Selftest(_) | Task::Where { .. } | Task::Doctor => None,
+        }
+    }
+}
+
 /// `cotangent print`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -96,7 +110,7 @@ Examples:
   cotangent print filter.cu --fn 'image::blur<float, 3>' --dialect cpu
   cotangent print solver.cu --fn step --ir -- -I include -DN=64 -std=c++20")]
 pub(crate) struct Print {
-    /// The CUDA file
+    /// The CUDA file, or `-` for standard input
     pub(crate) file: PathBuf,
 
     /// The function: `name`, `space::name`, `name<float, 128>`, `name(int, float*)`. A template is instantiated with
@@ -177,7 +191,7 @@ pub(crate) struct Grad {
 /// What is differentiated.
 #[derive(Debug, Args)]
 pub(crate) struct Differentiated {
-    /// The CUDA file with the function
+    /// The CUDA file with the function, or `-` for standard input
     pub(crate) file: PathBuf,
 
     /// Other files of the program, which have bodies of functions, kernels and variables that the function needs
@@ -457,7 +471,7 @@ Examples:
   cotangent run program.cu -- -std=c++20 -I include   words for the compiler
   cotangent run program.cu --args 100 -- -O3          both, in this order")]
 pub(crate) struct Run {
-    /// The CUDA file
+    /// The CUDA file, or `-` for standard input
     pub(crate) file: PathBuf,
 
     /// Other files of the program, each compiled by itself
@@ -504,7 +518,7 @@ Examples:
   cotangent build program.cu grid.cu -o program -- -I include -O3
   cotangent build step.cu -o libstep.so --shared")]
 pub(crate) struct Build {
-    /// The CUDA file
+    /// The CUDA file, or `-` for standard input
     pub(crate) file: PathBuf,
 
     /// Other files of the program, each compiled by itself

@@ -16,6 +16,7 @@ mod reading;
 mod run;
 mod run_nvcc;
 mod selftest;
+mod standard_input;
 mod terminal;
 mod text;
 mod whereabouts;
@@ -25,6 +26,8 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Task};
 use check::random_kernels;
+use standard_input::StandardInput;
+use terminal::Terminal;
 
 /// A command that is not for users: from its words to its exit code.
 type Hidden = fn(&[OsString]) -> anyhow::Result<u8>;
@@ -49,24 +52,30 @@ fn main() -> ExitCode {
             ExitCode::from,
         );
     }
-    let arguments = Arguments::from_words(words);
-    let terminal = terminal::Terminal::new(arguments.color);
-    let result = match &arguments.task {
-        Task::Print(options) => print::print(options, &terminal),
-        Task::Grad(options) => grad::grad(options, &terminal),
-        Task::Check(options) => check::check(options, &terminal),
-        Task::Cc(options) => cc::cc(options, &terminal),
-        Task::Build(options) => build::build(options, &terminal),
-        Task::Run(options) => run::run(options, &terminal),
-        Task::Selftest(options) => selftest::selftest(options, &terminal),
-        Task::Where { what } => whereabouts::print(*what),
-        Task::Doctor => Ok(doctor::doctor()),
-    };
+    let mut arguments = Arguments::from_words(words);
+    let mut terminal = Terminal::new(arguments.color);
+    let standard_input = StandardInput::of(&mut arguments.task);
+    terminal.read_from = standard_input.as_ref().ok().and_then(Option::as_ref).map(StandardInput::path);
+    let result = standard_input.and_then(|_standard_input| carry_out(&arguments.task, &terminal));
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             terminal.error(&error);
             ExitCode::from(exit::code_of(&error))
         }
+    }
+}
+
+fn carry_out(task: &Task, terminal: &Terminal) -> anyhow::Result<u8> {
+    match task {
+        Task::Print(options) => print::print(options, terminal),
+        Task::Grad(options) => grad::grad(options, terminal),
+        Task::Check(options) => check::check(options, terminal),
+        Task::Cc(options) => cc::cc(options, terminal),
+        Task::Build(options) => build::build(options, terminal),
+        Task::Run(options) => run::run(options, terminal),
+        Task::Selftest(options) => selftest::selftest(options, terminal),
+        Task::Where { what } => whereabouts::print(*what),
+        Task::Doctor => Ok(doctor::doctor()),
     }
 }

@@ -1,7 +1,9 @@
 //! What the user sees besides results: errors, notes, and a line of progress when a step takes long. All of it goes
 //! to standard error.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use cotangent_driver::flags::FlagNote;
 use cotangent_driver::program::Failure;
 
 use crate::arguments::Color;
+use crate::standard_input;
 
 const RED: &str = "\x1b[1;31m";
 const CYAN: &str = "\x1b[1;36m";
@@ -24,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Terminal {
     /// Whether messages of other programs should be in colour.
     pub(crate) colour: bool,
+    /// Where standard input was read from: messages have its name alone.
+    pub(crate) read_from: Option<PathBuf>,
 }
 
 impl Terminal {
@@ -36,7 +41,7 @@ impl Terminal {
         }
         .write_global();
         let colour = anstream::AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
-        Self { colour }
+        Self { colour, read_from: None }
     }
 
     /// Writes an error and what caused it. What Clang or the compiler rendered already says "error".
@@ -50,20 +55,28 @@ impl Terminal {
             },
         };
         match rendered {
-            Some(text) => eprintln!("{}", text.trim_end()),
-            None => eprintln!("{RED}error{PLAIN}: {error:#}"),
+            Some(text) => eprintln!("{}", self.named(text).trim_end()),
+            None => eprintln!("{RED}error{PLAIN}: {}", self.named(&format!("{error:#}"))),
+        }
+    }
+
+    /// A text with the name of standard input for its file.
+    fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.read_from {
+            Some(path) => text.replace(&*path.to_string_lossy(), standard_input::NAME).into(),
+            None => text.into(),
         }
     }
 
     /// Writes what the user should know but need not act upon.
     pub(crate) fn note(&self, text: &str) {
-        eprintln!("{CYAN}note{PLAIN}: {text}");
+        eprintln!("{CYAN}note{PLAIN}: {}", self.named(text));
     }
 
     /// Writes what is rendered already, if anything is.
     pub(crate) fn rendered(&self, text: &str) {
         if !text.is_empty() {
-            eprintln!("{}", text.trim_end());
+            eprintln!("{}", self.named(text).trim_end());
         }
     }
 
@@ -76,7 +89,7 @@ impl Terminal {
 
     /// Does a step, with a line of progress if it takes over a second and there is somebody to see it.
     pub(crate) fn step<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
-        let _progress = std::io::stderr().is_terminal().then(|| Progress::start(what.to_owned()));
+        let _progress = std::io::stderr().is_terminal().then(|| Progress::start(self.named(what).into_owned()));
         work()
     }
 }

@@ -1,7 +1,8 @@
 //! The built command, as a user calls it: exit codes, where words go, what is said.
 
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Runs the command in a folder that holds `program.cu`.
 fn cotangent(program: &str, words: &[&str]) -> Output {
@@ -203,6 +204,33 @@ fn files_that_are_no_programs_are_named_as_such() {
     let folder = cotangent("", &["grad", ".", "--fn", "square"]);
     assert_eq!(folder.status.code(), Some(3));
     assert!(stderr(&folder).contains("cannot read .: it is a folder"), "{}", stderr(&folder));
+}
+
+/// Runs the command on a text that it reads from standard input, beside a header `ours.h`.
+fn on_standard_input(text: &str, words: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("ours.h"), "__device__ float twice(float x) { return x + x; }\n").unwrap();
+    let mut command = command(folder.path(), words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_program_may_come_from_standard_input() {
+    let kernel = "#include \"ours.h\"\n__global__ void k(const float* x, float* y) { y[threadIdx.x] = twice(x[threadIdx.x]); }\n";
+    let output = on_standard_input(kernel, &["grad", "-", "--fn", "k", "--pure", "--target", "nvrtc"]);
+    assert!(stdout(&output).contains("k_grad("), "{}", stderr(&output));
+    assert!(!stdout(&output).contains('#'), "no header: {}", stdout(&output));
+    let output = on_standard_input(kernel, &["check", "-", "--fn", "k"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let output = on_standard_input(&kernel.replace("twice", "thrice"), &["grad", "-", "--fn", "k"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).starts_with("stdin.cu:2:"), "{}", stderr(&output));
+    let jumps = "__global__ void k(float* x) {\n  goto end; end: x[0] = 1; }\n";
+    let output = on_standard_input(jumps, &["grad", "-", "--fn", "k"]);
+    assert!(stderr(&output).contains("--> stdin.cu:2:"), "{}", stderr(&output));
 }
 
 /// Older sources have comments in other encodings, and marks that editors leave.
