@@ -47,7 +47,7 @@ impl Terminal {
     /// Writes an error and what caused it. What Clang or the compiler rendered already says "error".
     pub(crate) fn error(&self, error: &anyhow::Error) {
         let rendered = match error.downcast_ref::<Failure>() {
-            Some(Failure::Diagnostics(text)) => Some(text),
+            Some(Failure::Diagnostics(refusal)) => Some(&refusal.text),
             Some(Failure::Driver(DriverError::Rejected { message })) => Some(message),
             _ => match error.downcast_ref::<DriverError>() {
                 Some(DriverError::Rejected { message }) => Some(message),

@@ -218,6 +218,17 @@ fn on_standard_input(text: &str, words: &[&str]) -> Output {
 }
 
 #[test]
+fn a_check_that_is_refused_says_so_as_json() {
+    let jumps = "__global__ void k(float* x) {\n  goto end; end: x[0] = 1; }\n";
+    let output = cotangent(jumps, &["check", "program.cu", "--fn", "k", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let first = &said["refused"][0];
+    assert_eq!((&first["code"], &first["line"], &first["column"]), (&"C0102".into(), &2.into(), &3.into()), "{said}");
+    assert_eq!(said["ok"], false);
+}
+
+#[test]
 fn a_program_may_come_from_standard_input() {
     let kernel = "#include \"ours.h\"\n__global__ void k(const float* x, float* y) { y[threadIdx.x] = twice(x[threadIdx.x]); }\n";
     let output = on_standard_input(kernel, &["grad", "-", "--fn", "k", "--pure", "--target", "nvrtc"]);

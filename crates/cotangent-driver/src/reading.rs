@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use cotangent::clang::{self, Ast, Node, ReadError, STACK_BYTES};
-use cotangent::diagnostic;
+use cotangent::diagnostic::Refusal;
 use cotangent::lower;
 use cotangent::source::{FileId, Span};
 
@@ -36,9 +36,9 @@ pub enum Failure {
     /// Clang's dump was not what we can read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Diagnostics about the user's program, rendered.
+    /// Diagnostics about the user's program.
     #[error("{0}")]
-    Diagnostics(String),
+    Diagnostics(Refusal),
 }
 
 impl Failure {
@@ -126,7 +126,7 @@ pub fn read_for(tools: &Tools, input: &Input<'_>, request: &str) -> Result<Passe
         // are the user's, and Clang's to tell.
         Err(Failure::Driver(DriverError::Rejected { message })) if message.contains("<overloaded function type>") => {
             let found = [missing.diagnostic];
-            Err(Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour)))
+            Err(Failure::Diagnostics(Refusal::of(&found, &passes.device.sources, input.colour)))
         }
         result => result,
     }

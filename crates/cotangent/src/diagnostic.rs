@@ -1,6 +1,9 @@
 //! What is wrong with the user's program, as data: a code, a place, a message and a way out.
 
+use std::fmt;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use serde::Serialize;
 
 use crate::source::{Sources, Span};
 
@@ -98,6 +101,63 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
+    }
+}
+
+/// Why a program is refused, as it is shown, and as data for programs that show it in their own way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// As [`render`] has them.
+    pub text: String,
+    /// In the same order.
+    pub found: Vec<Located>,
+}
+
+/// A finding with its place as editors count it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Located {
+    /// The stable code.
+    pub code: &'static str,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// The file, as the program names it; none if the finding is about the whole.
+    pub file: Option<String>,
+    /// Counted from 1.
+    pub line: Option<usize>,
+    /// In characters, counted from 1.
+    pub column: Option<usize>,
+    /// What is said under the caret.
+    pub label: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Refusal {
+    /// Shows findings about a program.
+    pub fn of(diagnostics: &[Diagnostic], sources: &Sources, colour: bool) -> Refusal {
+        let found = diagnostics.iter().map(|diagnostic| locate(diagnostic, sources)).collect();
+        Refusal { text: render(diagnostics, sources, colour), found }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
+fn locate(diagnostic: &Diagnostic, sources: &Sources) -> Located {
+    let file = sources.files.get(diagnostic.span.file);
+    let before = file.and_then(|file| file.text.as_deref()?.get(..diagnostic.span.start as usize));
+    let column = |text: &str| text.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    Located {
+        code: diagnostic.code.id,
+        message: diagnostic.message.clone(),
+        file: file.map(|file| file.name.to_string()),
+        line: before.map(|text| text.matches('\n').count() + 1),
+        column: before.map(column),
+        label: diagnostic.label.clone(),
+        help: diagnostic.help.clone(),
     }
 }
 

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use cotangent::diagnostic::{self, Diagnostic};
+use cotangent::diagnostic::{self, Diagnostic, Refusal};
 use cotangent::emit::counting;
 use cotangent::ir::{FunctionId, Module, Provided, Space, Stmt, StmtKind, Type, order, text};
 use cotangent::lower;
@@ -93,7 +93,14 @@ impl From<u8> for Outcome {
 }
 
 pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
-    Ok(outcome(options, terminal)?.code)
+    let outcome = outcome(options, terminal);
+    if let Err(error) = &outcome
+        && let Some(Failure::Diagnostics(refusal)) = error.downcast_ref::<Failure>()
+        && options.json
+    {
+        report::print_refusal(refusal)?;
+    }
+    Ok(outcome?.code)
 }
 
 /// Checks, prints what was found, and gives it back.
@@ -323,9 +330,8 @@ fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, options: &Chec
     with_deep_stack(|| {
         let (passes, named) = read_wanted(tools, input, wanted)?;
         let wanted = &named.wanted(wanted);
-        let rendered = |found: Vec<Diagnostic>| {
-            Failure::Diagnostics(diagnostic::render(&found, &passes.device.sources, input.colour))
-        };
+        let rendered =
+            |found: Vec<Diagnostic>| Failure::Diagnostics(Refusal::of(&found, &passes.device.sources, input.colour));
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         let request = request.with_trust(options.believed.trust());
         let space = module.functions[request.function].space;

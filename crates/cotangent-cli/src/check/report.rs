@@ -2,6 +2,7 @@
 
 use anstream::println;
 use anyhow::{Context, Result};
+use cotangent::diagnostic::{Located, Refusal};
 use serde::Serialize;
 
 use super::Prepared;
@@ -60,6 +61,23 @@ struct Array {
     right: &'static str,
 }
 
+/// What is printed as JSON about a program that is refused.
+#[derive(Serialize)]
+struct Refused<'a> {
+    ok: bool,
+    refused: &'a [Located],
+}
+
+/// Prints as JSON why a program is refused.
+pub(super) fn print_refusal(refusal: &Refusal) -> Result<()> {
+    println!("{}", json(&Refused { ok: false, refused: &refusal.found })?);
+    Ok(())
+}
+
+fn json(shown: &impl Serialize) -> Result<String> {
+    serde_json::to_string_pretty(shown).context("cannot write JSON")
+}
+
 impl Shown {
     pub(super) fn new(
         prepared: &Prepared,
@@ -97,7 +115,7 @@ impl Shown {
     /// Prints it; the exit code.
     pub(super) fn print(&self, as_json: bool) -> Result<u8> {
         if as_json {
-            println!("{}", serde_json::to_string_pretty(self).context("cannot write JSON")?);
+            println!("{}", json(self)?);
         } else {
             self.print_table();
         }

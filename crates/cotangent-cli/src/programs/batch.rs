@@ -147,7 +147,7 @@ fn build_by_nvcc(file: &Path, lines: &[usize], output: &Path) -> Result<Built> {
     match cudart::link(&environment, &request) {
         Ok(linked) if linked.status.success() => Ok(Built::Whole),
         Ok(_) => Ok(failed("nvcc does not compile the text", "")),
-        Err(Failure::Diagnostics(text)) => Ok(Built::Refused(refused(&text, lines))),
+        Err(Failure::Diagnostics(refusal)) => Ok(Built::Refused(refused(&refusal.text, lines))),
         Err(failure) => Err(failure.into()),
     }
 }
@@ -161,7 +161,7 @@ fn build(tools: &Tools, file: &Path, lines: &[usize], check: bool, output: &Path
     let input = Input { file, flags: &flags, cuda_path: None, colour: false };
     let program = match catch_unwind(AssertUnwindSafe(|| program::direct(tools, &input))) {
         Ok(Ok(program)) => program,
-        Ok(Err(Failure::Diagnostics(text))) => return Ok(Built::Refused(refused(&text, lines))),
+        Ok(Err(Failure::Diagnostics(refusal))) => return Ok(Built::Refused(refused(&refusal.text, lines))),
         Ok(Err(Failure::Driver(DriverError::Rejected { message }))) => {
             return Ok(failed("Clang rejects the text", &message));
         }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use cotangent::clang::Ast;
-use cotangent::diagnostic::{self, Diagnostic};
+use cotangent::diagnostic::{self, Diagnostic, Refusal};
 use cotangent::emit::{Dialect, emit};
 use cotangent::ir::{Module, Space, text};
 use cotangent::lower::{Passes, lower_with_rules};
@@ -364,7 +364,14 @@ fn with_module<T: Send>(
 }
 
 fn rendered(found: &[Diagnostic], pass: &Ast) -> Failure {
-    Failure::Diagnostics(diagnostic::render(found, &pass.sources, false))
+    let refusal = Refusal::of(found, &pass.sources, false);
+    for place in &refusal.found {
+        if let (Some(file), Some(line), Some(column)) = (&place.file, place.line, place.column) {
+            let shown = format!("--> {file}:{line}:{column}");
+            assert!(refusal.text.contains(&shown), "{shown} is not where the caret is:\n{}", refusal.text);
+        }
+    }
+    Failure::Diagnostics(refusal)
 }
 
 fn expect(expected: Expectation, printed: &str) -> Result<(), Failed> {
