@@ -79,11 +79,25 @@ pub enum Product<'a> {
     Library(&'a Path),
 }
 
-/// What gives a program that nobody loads its runtime: before its own static constructors, as `support.cpp` does elsewhere.
+/// What gives an executable its runtime: before its own static constructors, as `support.cpp` does elsewhere.
 const ATTACH: &str = "#include \"cotangent/cpu.hpp\"\n\
     extern \"C\" const CotangentApi* cotangent_runtime_table();\n\
     extern \"C\" uint32_t cotangent_attach(const CotangentApi*);\n\
     __attribute__((constructor(101))) static void attach() { cotangent_attach(cotangent_runtime_table()); }\n";
+
+/// The same for a library, after a line that defines `RUNTIME`. It asks for the runtime by its path: whoever loads the library may have
+/// loaded NVIDIA's runtime, which has the same name.
+const ATTACH_LIBRARY: &str = "#include <dlfcn.h>\n\
+    #include <cstdio>\n\
+    #include <cstdlib>\n\
+    #include \"cotangent/cpu.hpp\"\n\
+    extern \"C\" uint32_t cotangent_attach(const CotangentApi*);\n\
+    __attribute__((constructor(101))) static void attach() {\n\
+    \x20 void* runtime = dlopen(RUNTIME, RTLD_NOW | RTLD_LOCAL);\n\
+    \x20 void* table = runtime ? dlsym(runtime, \"cotangent_runtime_table\") : nullptr;\n\
+    \x20 if (!table) std::fprintf(stderr, \"%s\\n\", dlerror()), std::abort();\n\
+    \x20 cotangent_attach(reinterpret_cast<const CotangentApi* (*)()>(table)());\n\
+    }\n";
 
 /// Compiles and links. Clang's complaints about the text come back as [`DriverError::Rejected`].
 pub fn compile(tools: &Tools, request: &CpuRequest<'_>) -> Result<(), DriverError> {
@@ -106,14 +120,22 @@ pub fn compile_together(tools: &Tools, requests: &[CpuRequest<'_>], product: Pro
         Product::Loaded | Product::Library(_) => ["-shared", "-pthread"],
         Product::Executable(_) => ["-pie", "-pthread"],
     });
-    if let Product::Executable(runtime) | Product::Library(runtime) = product {
+    let attached = match product {
+        Product::Loaded => None,
+        Product::Executable(runtime) => {
+            link.arg(format!("-Wl,-rpath,{}", runtime.display())).arg(runtime.join(RUNTIME));
+            Some(ATTACH.to_owned())
+        }
+        Product::Library(runtime) => {
+            Some(format!("#define RUNTIME {}\n{ATTACH_LIBRARY}", quoted(&runtime.join(RUNTIME))))
+        }
+    };
+    if let Some(text) = attached {
         let attach = scratch.path().join("attach.cpp");
         let object = attach.with_extension("o");
-        fs::write(&attach, ATTACH).map_err(DriverError::file("write", &attach))?;
+        fs::write(&attach, text).map_err(DriverError::file("write", &attach))?;
         run(tools, compiler(tools, &headers, false).args(["-c", "-o"]).arg(&object).arg(&attach))?;
         link.arg(&object);
-        let library = runtime.join(RUNTIME);
-        link.arg(format!("-Wl,-rpath,{}", runtime.display())).arg(&library);
     }
     // Behind the user's files: it ends their shared memory with a guard.
     link.arg(&support).args(requests.iter().flat_map(|request| &request.flags.link_args));
