@@ -1,11 +1,12 @@
 //! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
-//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`.
+//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`, `wheel`, `python`.
 
 mod compiled;
 mod corpus;
 mod faults;
 mod kernels;
 mod mutants;
+mod python;
 mod race;
 mod setup;
 mod tidy;
@@ -17,6 +18,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
+use python::Profile;
 
 /// Developer commands of Cotangent.
 #[derive(Parser)]
@@ -112,6 +114,10 @@ enum Task {
     /// Measure what gradients cost, beside those by hand and those of other tools, on the CPU and as kernels; write the page
     /// docs/benchmarks/race.md with its picture.
     Race(race::Options),
+    /// Make the wheel of the Python package, with the command inside.
+    Wheel,
+    /// Install the Python package in an environment of its own, and test it there.
+    Python,
 }
 
 fn main() -> ExitCode {
@@ -135,6 +141,8 @@ fn main() -> ExitCode {
         Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),
         Task::Race(options) => race::race(&options),
+        Task::Wheel => python::wheel(Profile::Released).map(|_| ()),
+        Task::Python => python::python(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

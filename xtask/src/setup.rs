@@ -42,6 +42,16 @@ const CHECKERS: &[&str] = &["typos==1.51.1"];
 /// JAX, which gradients of the examples are compared with; for the CPU.
 const JAX: &[&str] = &["jax==0.10.2", "jaxlib==0.10.2"];
 
+/// What makes and tests the Python package, and the project that has the name `cotangent` on the index: both are installed side by side.
+const PYTHON: &[&str] = &[
+    "maturin==1.16.0",
+    "mypy==2.4.1",
+    "numpy==2.4.6",
+    "pygments==2.21.0",
+    "types-Pygments==2.21.0.20260819",
+    "cotangent==0.1.1",
+];
+
 /// Installs.
 pub(crate) fn setup() -> Result<()> {
     let environment = Environment::of_process();
@@ -59,6 +69,7 @@ pub(crate) fn setup() -> Result<()> {
     }
     python_packages(&cache.join("checkers"), CHECKERS)?;
     python_packages(&cache.join("jax"), JAX)?;
+    python_packages(&cache.join("python"), PYTHON)?;
     nextest(&environment)
 }
 

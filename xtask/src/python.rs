@@ -1,0 +1,117 @@
+//! The Python package: its wheel, and its tests in an environment of their own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use cotangent_driver::Environment;
+
+use crate::workspace;
+
+/// Where the package lies.
+const PACKAGE: &str = "crates/cotangent-python";
+
+/// What the wheel carries besides the compiler: the command, and the CUDA runtime for the CPU.
+const CARRIED: [&str; 2] = ["cotangent", "libcotangent_cudart.so"];
+
+/// How the parts of the wheel are built.
+#[derive(Clone, Copy)]
+pub(crate) enum Profile {
+    /// As tests build them, which is soon done.
+    Tested,
+    /// As users want them.
+    Released,
+}
+
+impl Profile {
+    /// Cargo's name for it, and the folder of what is built.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Profile::Tested => ("dev", "debug"),
+            Profile::Released => ("release", "release"),
+        }
+    }
+}
+
+/// Makes the wheel; its path.
+pub(crate) fn wheel(profile: Profile) -> Result<PathBuf> {
+    let root = workspace::root();
+    done(&mut match profile {
+        Profile::Tested => cargo(&["test", "--workspace", "--no-run"]),
+        Profile::Released => {
+            cargo(&["build", "--release", "--package", "cotangent-cli", "--package", "cotangent-cudart"])
+        }
+    })?;
+    let (profile, built) = profile.names();
+    let carried = root.join(PACKAGE).join("python/cotangent_cuda/bin");
+    for name in CARRIED {
+        let file = root.join("target").join(built).join(name);
+        fs::copy(&file, carried.join(name)).with_context(|| format!("cannot copy {}", file.display()))?;
+    }
+    let wheels = root.join("target/wheels").join(profile);
+    // What an earlier version left would be taken for this one.
+    if wheels.exists() {
+        fs::remove_dir_all(&wheels)?;
+    }
+    let mut maturin = Command::new(tools()?.join("maturin"));
+    maturin.current_dir(root.join(PACKAGE)).args(["build", "--profile", profile, "--out"]).arg(&wheels);
+    done(&mut maturin)?;
+    let made = fs::read_dir(&wheels)?.next().context("maturin made no wheel")??.path();
+    println!("{}", made.display());
+    Ok(made)
+}
+
+/// Installs the wheel into a new environment, beside the project that has the name `cotangent` on the index, and tests it there:
+/// its types, then what it does.
+pub(crate) fn python() -> Result<()> {
+    let wheel = wheel(Profile::Tested)?;
+    let scratch = tempfile::tempdir()?;
+    let venv = scratch.path().join("venv");
+    let tools = tools()?;
+    done(Command::new(tools.join("python3")).args(["-m", "venv"]).arg(&venv))?;
+    let python = venv.join("bin/python3");
+    done(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--no-deps"]).arg(&wheel))?;
+    // What the package needs, and the other project, are installed already.
+    let others = site_packages_of(&tools.join("python3"))?;
+    let link = site_packages_of(&python)?.join("tools.pth");
+    fs::write(&link, format!("{}\n", others.display())).with_context(|| format!("cannot write {}", link.display()))?;
+
+    let tests = workspace::root().join(PACKAGE).join("tests").display().to_string();
+    // In a folder where no source of ours is found by chance.
+    let nvidia = Environment::of_process().cached_compiler().context("no cache folder")?;
+    let run = |words: &[&str]| {
+        let mut command = Command::new(&python);
+        done(command.current_dir(scratch.path()).env("COTANGENT_TESTED_WITH", &nvidia).arg("-m").args(words))
+    };
+    run(&["mypy", "--strict", "--no-error-summary", "-p", "cotangent_cuda"])?;
+    run(&["mypy", "--strict", "--no-error-summary", &tests])?;
+    run(&["unittest", "discover", "--start-directory", &tests])
+}
+
+/// Where packages of that Python's own lie.
+fn site_packages_of(python: &Path) -> Result<PathBuf> {
+    let asked = ["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"];
+    Ok(PathBuf::from(workspace::run(Command::new(python).args(asked))?.trim()))
+}
+
+/// The programs of the environment that `setup` has made.
+fn tools() -> Result<PathBuf> {
+    let environment = Environment::of_process();
+    Ok(environment.cache()?.join("python/bin"))
+}
+
+fn cargo(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(workspace::root()).args(words);
+    command
+}
+
+fn done(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_owned();
+    let status = command
+        .status()
+        .with_context(|| format!("cannot run {}; `cargo xtask setup` installs it", program.display()))?;
+    ensure!(status.success(), "{} failed; see above", program.display());
+    Ok(())
+}
