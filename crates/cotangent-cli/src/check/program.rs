@@ -585,7 +585,10 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
     let augmented = augmented_of(module, entry);
     let filling = augmented.unwrap_or(entry);
     let configured = if is_launching { CONFIGURATION } else { 0 };
-    let record = entry.params.iter().skip(configured).position(|param| entry.local_name(*param) == "_record");
+    // A function that is a derivative itself may have another record among its own parameters.
+    let last = entry.params.iter().rposition(|param| entry.local_name(*param) != "_needed");
+    let is_record = |at: &usize| entry.local_name(entry.params[*at]).starts_with("_record");
+    let record = last.filter(is_record).map(|at| at - configured);
     let guard = match (record, counting(module)) {
         (Some(record), Some(counting)) => {
             let filling = launcher(&filling.name);

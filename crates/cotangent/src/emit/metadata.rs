@@ -212,7 +212,8 @@ fn formula_of(function: &Function) -> Option<&Expr> {
 
 fn record(scope: &Scope<'_>, kernel: &Function) -> Option<Record> {
     let module = scope.program.module;
-    let param = kernel.params.iter().find(|param| kernel.local_name(**param) == "_record")?;
+    // Its name is another one if the function is a derivative itself, which has a record among its own parameters.
+    let param = kernel.params.last().filter(|param| kernel.local_name(**param).starts_with("_record"))?;
     let word = kernel.locals[*param].ty.pointee()?;
     let counting = counting(module)?;
     let is_kernel = is_counting(counting);
