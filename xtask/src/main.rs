@@ -1,5 +1,5 @@
 //! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
-//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`, `wheel`, `python`.
+//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`, `wheel`, `python`, `torch`.
 
 mod compiled;
 mod corpus;
@@ -118,6 +118,8 @@ enum Task {
     Wheel,
     /// Install the Python package in an environment of its own, and test it there.
     Python,
+    /// The same with PyTorch, which it installs: operators beside PyTorch's own, and the examples of operators.
+    Torch,
 }
 
 fn main() -> ExitCode {
@@ -143,6 +145,7 @@ fn main() -> ExitCode {
         Task::Race(options) => race::race(&options),
         Task::Wheel => python::wheel(Profile::Released).map(|_| ()),
         Task::Python => python::python(),
+        Task::Torch => python::torch(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! The Python package: its wheel, and its tests in an environment of their own.
+//! The Python package: its wheel, and its tests in an environment of their own, also with PyTorch.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use cotangent_driver::Environment;
 
+use crate::setup::torch_tools;
 use crate::workspace;
 
 /// Where the package lies.
@@ -62,31 +63,59 @@ pub(crate) fn wheel(profile: Profile) -> Result<PathBuf> {
     Ok(made)
 }
 
-/// Installs the wheel into a new environment, beside the project that has the name `cotangent` on the index, and tests it there:
+/// Installs the package into a new environment, beside the project that has the name `cotangent` on the index, and tests it there:
 /// its types, then what it does.
 pub(crate) fn python() -> Result<()> {
-    let wheel = wheel(Profile::Tested)?;
-    let scratch = tempfile::tempdir()?;
-    let venv = scratch.path().join("venv");
-    let tools = tools()?;
-    done(Command::new(tools.join("python3")).args(["-m", "venv"]).arg(&venv))?;
-    let python = venv.join("bin/python3");
-    done(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--no-deps"]).arg(&wheel))?;
-    // What the package needs, and the other project, are installed already.
-    let others = site_packages_of(&tools.join("python3"))?;
-    let link = site_packages_of(&python)?.join("tools.pth");
-    fs::write(&link, format!("{}\n", others.display())).with_context(|| format!("cannot write {}", link.display()))?;
+    let environment = Fresh::with(&tools()?)?;
+    let tests = tests("tests");
+    environment.run(&["-m", "mypy", "--strict", "--no-error-summary", "-p", "cotangent_cuda"])?;
+    environment.run(&["-m", "mypy", "--strict", "--no-error-summary", &tests])?;
+    environment.run(&["-m", "unittest", "discover", "--start-directory", &tests])
+}
 
-    let tests = workspace::root().join(PACKAGE).join("tests").display().to_string();
-    // In a folder where no source of ours is found by chance.
-    let nvidia = Environment::of_process().cached_compiler().context("no cache folder")?;
-    let run = |words: &[&str]| {
-        let mut command = Command::new(&python);
-        done(command.current_dir(scratch.path()).env("COTANGENT_TESTED_WITH", &nvidia).arg("-m").args(words))
-    };
-    run(&["mypy", "--strict", "--no-error-summary", "-p", "cotangent_cuda"])?;
-    run(&["mypy", "--strict", "--no-error-summary", &tests])?;
-    run(&["unittest", "discover", "--start-directory", &tests])
+/// The same with PyTorch, which is too large for the gate: operators beside PyTorch's own, and the examples.
+pub(crate) fn torch() -> Result<()> {
+    let environment = Fresh::with(&torch_tools()?.join("bin"))?;
+    environment.run(&["-c", "import torch; print('PyTorch', torch.__version__)"])?;
+    for example in ["sample", "layer_norm", "splats"] {
+        let path = workspace::root().join("examples/operators").join(format!("{example}.py"));
+        environment.run(&[&path.display().to_string()])?;
+    }
+    environment.run(&["-m", "unittest", "discover", "--verbose", "--start-directory", &tests("tests_torch")])
+}
+
+fn tests(folder: &str) -> String {
+    workspace::root().join(PACKAGE).join(folder).display().to_string()
+}
+
+/// A new environment with the package, gone when this is.
+struct Fresh {
+    scratch: tempfile::TempDir,
+    python: PathBuf,
+}
+
+impl Fresh {
+    /// What the package and its tests need besides is in the environment with these programs.
+    fn with(programs: &Path) -> Result<Fresh> {
+        let wheel = wheel(Profile::Tested)?;
+        let scratch = tempfile::tempdir()?;
+        let venv = scratch.path().join("venv");
+        done(Command::new(programs.join("python3")).args(["-m", "venv"]).arg(&venv))?;
+        let python = venv.join("bin/python3");
+        done(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--no-deps"]).arg(&wheel))?;
+        let others = site_packages_of(&programs.join("python3"))?;
+        let link = site_packages_of(&python)?.join("tools.pth");
+        fs::write(&link, format!("{}\n", others.display()))
+            .with_context(|| format!("cannot write {}", link.display()))?;
+        Ok(Fresh { scratch, python })
+    }
+
+    /// Runs Python in a folder where no source of ours is found by chance.
+    fn run(&self, words: &[&str]) -> Result<()> {
+        let nvidia = Environment::of_process().cached_compiler().context("no cache folder")?;
+        let mut command = Command::new(&self.python);
+        done(command.current_dir(self.scratch.path()).env("COTANGENT_TESTED_WITH", &nvidia).args(words))
+    }
 }
 
 /// Where packages of that Python's own lie.

@@ -52,6 +52,16 @@ const PYTHON: &[&str] = &[
     "cotangent==0.1.1",
 ];
 
+/// PyTorch, 5 GB, only for `cargo xtask torch`.
+const TORCH: &[&str] = &["torch==2.13.0", "numpy==2.4.6"];
+
+/// The environment with PyTorch, which is installed if it is not there.
+pub(crate) fn torch_tools() -> Result<PathBuf> {
+    let venv = Environment::of_process().cache()?.join("torch");
+    python_packages(&venv, TORCH)?;
+    Ok(venv)
+}
+
 /// Installs.
 pub(crate) fn setup() -> Result<()> {
     let environment = Environment::of_process();

@@ -19,6 +19,7 @@ mod selftest;
 mod standard_input;
 mod terminal;
 mod text;
+mod torch;
 mod whereabouts;
 
 use std::ffi::OsString;
@@ -74,6 +75,7 @@ fn carry_out(task: &Task, terminal: &Terminal) -> anyhow::Result<u8> {
         Task::Cc(options) => cc::cc(options, terminal),
         Task::Build(options) => build::build(options, terminal),
         Task::Run(options) => run::run(options, terminal),
+        Task::Torch(options) => torch::torch(options, terminal),
         Task::Selftest(options) => selftest::selftest(options, terminal),
         Task::Where { what } => whereabouts::print(*what),
         Task::Doctor => Ok(doctor::doctor()),

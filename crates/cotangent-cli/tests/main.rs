@@ -22,5 +22,6 @@ mod rules;
 mod selftest;
 mod several_files;
 mod tape;
+mod torch;
 mod tour;
 mod trust;

@@ -1,0 +1,85 @@
+//! `cotangent torch` writes projects whose kernels compile, for the CPU and with nvcc. What PyTorch makes of them is for `cargo xtask torch`.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use cotangent_driver::Environment;
+use cotangent_driver::tools::find_nvcc;
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/operators");
+
+fn torch(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    command.current_dir(folder).arg("torch").args(words).output().unwrap()
+}
+
+/// What is stated of the example with splats.
+const SPLATS: [&str; 20] = [
+    "--fn",
+    "composite<scalar_t>",
+    "--name",
+    "tests::composite",
+    "--size",
+    "centers=S, 2",
+    "--size",
+    "scales=S",
+    "--size",
+    "opacities=S",
+    "--size",
+    "colours=S, 3",
+    "--size",
+    "image=height, width, 3",
+    "--value",
+    "splats=S",
+    "--grid",
+    "(width + 7) / 8, (height + 7) / 8",
+    "--block",
+    "8, 8",
+];
+
+#[test]
+fn kernels_of_an_operator_compile_for_the_cpu_and_with_nvcc() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = format!("{EXAMPLES}/splats.cu");
+    let words: Vec<&str> = [source.as_str(), "-o", "made"].into_iter().chain(SPLATS).collect();
+    let output = torch(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let made = folder.path().join("made");
+    let kernels = ["forward.cu", "backward.cu", "backward_backward.cu"];
+    let mut build = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    build.current_dir(&made).arg("build").args(kernels).args(["--shared", "-o", "kernels.so", "--"]);
+    let output = build.arg("-DKERNELS=tests_composite_cpu").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let nvcc = find_nvcc(&Environment::of_process()).expect("`cargo xtask setup` installs nvcc");
+    let include = Command::new(env!("CARGO_BIN_EXE_cotangent")).args(["where", "include"]).output().unwrap();
+    let include = String::from_utf8(include.stdout).unwrap();
+    for kernel in kernels {
+        let mut compile = Command::new(&nvcc.path);
+        compile.current_dir(&made).args(["-arch=sm_80", "-std=c++17", "-DKERNELS=tests_composite_cuda", "-I"]);
+        let output = compile.arg(include.trim()).args(["-c", kernel, "-o", "kernel.o"]).output().unwrap();
+        assert!(output.status.success(), "{kernel}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn what_makes_no_operator_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = "__global__ void k(const float* x, float* y, int n) { y[threadIdx.x] = x[threadIdx.x]; }\n";
+    std::fs::write(folder.path().join("k.cu"), kernel).unwrap();
+    let said = |words: &[&str]| {
+        let all: Vec<&str> = ["k.cu", "--fn", "k", "--grid", "1", "-o", "made"].iter().chain(words).copied().collect();
+        let output = torch(folder.path(), &all);
+        assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!folder.path().join("made").exists(), "nothing is written");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let sizes = ["--size", "x=N", "--size", "y=N"];
+    let with = |words: &[&str]| said(&[&["--name", "a::b", "--block", "N"][..], &sizes, words].concat());
+    assert!(said(&["--name", "b", "--block", "32"]).contains("`b` is no name of an operator"));
+    assert!(said(&["--name", "a::b", "--block", "32"]).contains("the sizes of `x` are missing"));
+    assert!(with(&["--value", "n=M"]).contains("`M` in the value of `n` is known from no array"));
+    assert!(with(&["--value", "m=N"]).contains("`m` is stated, and the kernel has no such number"));
+    assert!(with(&["--size", "z=N"]).contains("`z` is stated, and the kernel has no such array"));
+    assert!(with(&["--value", "n=N;exit(1)"]).contains("is no expression of sizes"));
+    assert!(with(&["--types", "int"]).contains("`int` is no type of data"));
+}

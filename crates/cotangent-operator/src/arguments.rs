@@ -1,0 +1,367 @@
+//! What the arguments of a kernel and of its gradients are, for an operator: tensors that come in, that go out, numbers, and memory that a gradient
+//! works in.
+
+use cotangent::emit::{Adjoint, Described, Metadata, Parameter};
+
+use crate::expression::Expression;
+use crate::statement::Statement;
+use crate::version::{Level, RECORD, Scalar, Version};
+use crate::wrong::Wrong;
+
+/// An operator, and what its kernels take.
+pub(crate) struct Operator<'a> {
+    pub(crate) statement: &'a Statement,
+    pub(crate) scalars: Vec<Scalar>,
+    /// Of the kernel, in order.
+    pub(crate) arguments: Vec<Argument>,
+    /// What the gradient takes after them.
+    pub(crate) backward: Vec<Extra>,
+    /// The same of the gradient's gradient, whose own arguments are those of the gradient.
+    pub(crate) twice: Option<Twice>,
+}
+
+/// What the gradient of a gradient takes.
+pub(crate) struct Twice {
+    /// What follows the kernel's own arguments in the gradient.
+    pub(crate) own: Vec<Own>,
+    /// What follows those.
+    pub(crate) extras: Vec<Extra>,
+}
+
+impl Twice {
+    /// Whether the gradient records, so that its own gradient has a record to work in.
+    pub(crate) fn has_record(&self) -> bool {
+        self.own.contains(&Own::Record)
+    }
+}
+
+/// An argument of the kernel.
+pub(crate) enum Argument {
+    Array(Array),
+    Number(Number),
+}
+
+/// An array, which is a tensor.
+pub(crate) struct Array {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    /// Whether it has a gradient.
+    pub(crate) is_active: bool,
+    /// The type of its elements, if it is not that of the version: as CUDA and as ATen spell it.
+    pub(crate) fixed: Option<(&'static str, &'static str)>,
+    pub(crate) sizes: Vec<Expression>,
+}
+
+/// What becomes of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// It is only read.
+    Input,
+    /// It is only stored to: a result, made by the operator.
+    Output,
+    /// It is read and stored to: the operator takes it, and returns a copy that is changed.
+    InPlace,
+}
+
+/// A number.
+pub(crate) struct Number {
+    pub(crate) name: String,
+    /// As CUDA spells its type.
+    pub(crate) ty: String,
+    pub(crate) kind: Kind,
+    pub(crate) value: Option<Expression>,
+}
+
+/// What PyTorch calls a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Float,
+    Int,
+    Bool,
+}
+
+impl Kind {
+    /// In a schema, and in C++.
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Float => ("float", "double"),
+            Kind::Int => ("int", "int64_t"),
+            Kind::Bool => ("bool", "bool"),
+        }
+    }
+}
+
+/// What a gradient takes besides the arguments of its function.
+pub(crate) struct Extra {
+    /// Whose adjoint it is.
+    pub(crate) of: Of,
+    pub(crate) part: Part,
+}
+
+/// Whose an adjoint is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Of {
+    /// A kernel's own array.
+    Array(String),
+    /// An adjoint that the gradient takes.
+    Adjoint(Own),
+}
+
+/// Of an adjoint, which of its parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// The incoming cotangent.
+    Cotangent,
+    /// The gradient that is written.
+    Gradient,
+    /// How many elements it has.
+    Count,
+}
+
+/// What a gradient has of its own among its arguments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Own {
+    /// The gradient of this input, to which it adds.
+    Sum(String),
+    /// The cotangent of this result, which it leaves as it is.
+    Cotangent(String),
+    /// One that it changes.
+    Changed(String),
+    /// The record.
+    Record,
+}
+
+/// Types of elements that do not depend on the version, as CUDA and as ATen spell them.
+const FIXED: [(&str, &str); 12] = [
+    ("float", "Float"),
+    ("double", "Double"),
+    ("__half", "Half"),
+    ("__nv_bfloat16", "BFloat16"),
+    ("int", "Int"),
+    ("long", "Long"),
+    ("long long", "Long"),
+    ("short", "Short"),
+    ("signed char", "Char"),
+    ("char", "Char"),
+    ("unsigned char", "Byte"),
+    ("bool", "Bool"),
+];
+
+/// Whole numbers that a kernel may take.
+const INTEGERS: [&str; 10] = [
+    "int",
+    "unsigned int",
+    "long",
+    "unsigned long",
+    "long long",
+    "unsigned long long",
+    "short",
+    "unsigned short",
+    "size_t",
+    "unsigned char",
+];
+
+impl<'a> Operator<'a> {
+    pub(crate) fn of(statement: &'a Statement, versions: &[Version]) -> Result<Operator<'a>, Wrong> {
+        let Some(first) = versions.first() else { return Err(Wrong::NoResult) };
+        let own = own_parameters(&first.backward.metadata).ok_or(Wrong::NeedsProgram)?;
+        for other in versions {
+            let differ = Wrong::VersionsDiffer(first.scalar.name, other.scalar.name);
+            let is_same = names(&first.backward) == names(&other.backward)
+                && first.twice.as_ref().map(names) == other.twice.as_ref().map(names);
+            is_same.then_some(()).ok_or(differ)?;
+        }
+        let of_last = versions.last().and_then(|last| own_parameters(&last.backward.metadata)).unwrap_or(own);
+        let arguments = own.iter().zip(of_last);
+        let arguments = arguments.map(|(param, other)| argument(statement, &first.backward.metadata, param, &other.ty));
+        let operator = Operator {
+            statement,
+            scalars: versions.iter().map(|version| version.scalar).collect(),
+            arguments: arguments.collect::<Result<_, _>>()?,
+            backward: extras(&first.backward.metadata, &|name| Of::Array(name.to_owned())),
+            twice: first.twice.as_ref().map(|level| twice(&first.backward.metadata, level)),
+        };
+        operator.check()?;
+        Ok(operator)
+    }
+
+    /// The arrays.
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = &Array> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Array(array) => Some(array),
+            Argument::Number(_) => None,
+        })
+    }
+
+    /// The arrays that come in.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Array> {
+        self.arrays().filter(|array| array.role != Role::Output)
+    }
+
+    /// Those that go out.
+    pub(crate) fn results(&self) -> impl Iterator<Item = &Array> {
+        self.arrays().filter(|array| array.role != Role::Input)
+    }
+
+    /// The numbers that come in.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = &Number> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Number(number) if number.value.is_none() => Some(number),
+            Argument::Number(_) | Argument::Array(_) => None,
+        })
+    }
+
+    /// The names of sizes, in the order in which arrays tell them.
+    pub(crate) fn size_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.inputs().flat_map(|array| &array.sizes).filter_map(Expression::as_name) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Whether all that is stated means something.
+    fn check(&self) -> Result<(), Wrong> {
+        let Statement { sizes, values, launch, .. } = self.statement;
+        let is_array = |name: &str| self.arrays().any(|array| array.name == name);
+        if let Some((name, _)) = sizes.iter().find(|(name, _)| !is_array(name)) {
+            return Err(Wrong::NoParameter(name.clone(), "array"));
+        }
+        let is_number = |name: &str| {
+            self.arguments.iter().any(|argument| matches!(argument, Argument::Number(number) if number.name == name))
+        };
+        if let Some((name, _)) = values.iter().find(|(name, _)| !is_number(name)) {
+            return Err(Wrong::NoParameter(name.clone(), "number"));
+        }
+        if !self.results().any(|array| array.is_active) {
+            return Err(Wrong::NoResult);
+        }
+        let known = self.size_names();
+        let is_known = |name: &str| {
+            known.contains(&name) || self.numbers().any(|number| number.name == name && number.kind == Kind::Int)
+        };
+        // Sizes of what comes in are told by arrays alone.
+        for array in self.inputs() {
+            if let Some(name) = array.sizes.iter().flat_map(Expression::names).find(|name| !known.contains(name)) {
+                return Err(Wrong::UnknownName { name: name.to_owned(), of: format!("sizes of `{}`", array.name) });
+            }
+        }
+        let of_arrays = self.results().map(|array| (format!("sizes of `{}`", array.name), &array.sizes[..]));
+        let of_numbers = values.iter().map(|(name, value)| (format!("value of `{name}`"), std::slice::from_ref(value)));
+        let of_launch = [
+            ("grid", &launch.grid[..]),
+            ("block", &launch.block),
+            ("shared memory", std::slice::from_ref(&launch.shared)),
+        ];
+        let of_launch = of_launch.into_iter().map(|(what, all)| (what.to_owned(), all));
+        for (of, expressions) in of_arrays.chain(of_numbers).chain(of_launch) {
+            if let Some(name) = expressions.iter().flat_map(Expression::names).find(|name| !is_known(name)) {
+                return Err(Wrong::UnknownName { name: name.to_owned(), of });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The function of a gradient that is called: it launches, clears and copies.
+pub(crate) fn vjp(metadata: &Metadata) -> Option<&Described> {
+    metadata.functions.iter().find(|function| function.does == "vjp")
+}
+
+/// The parameters of the function that was differentiated.
+pub(crate) fn own_parameters(metadata: &Metadata) -> Option<&[Parameter]> {
+    let gradient = metadata.functions.iter().find(|function| function.does == "gradient")?;
+    let record = usize::from(metadata.record.is_some());
+    let count = gradient.parameters.len().checked_sub(metadata.adjoints.len() + record)?;
+    // After grid, block, shared memory and stream.
+    vjp(metadata)?.parameters.get(4..4 + count)
+}
+
+/// What the function that is called takes after them.
+fn extra_parameters(metadata: &Metadata) -> &[Parameter] {
+    let own = own_parameters(metadata).map_or(0, <[Parameter]>::len);
+    vjp(metadata).and_then(|vjp| vjp.parameters.get(4 + own..)).unwrap_or_default()
+}
+
+/// What versions must have in common.
+fn names(level: &Level) -> Vec<&str> {
+    let metadata = &level.metadata;
+    let parameters = vjp(metadata).into_iter().flat_map(|vjp| &vjp.parameters).map(|param| param.name.as_str());
+    let before = metadata.adjoints.iter().map(|adjoint| adjoint.before);
+    parameters.chain(before).chain(metadata.record.is_some().then_some(RECORD)).collect()
+}
+
+fn argument(statement: &Statement, metadata: &Metadata, param: &Parameter, other: &str) -> Result<Argument, Wrong> {
+    let stated =
+        |all: &[(String, Expression)]| all.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value.clone());
+    let Some((element, _)) = param.ty.split_once('*') else {
+        let kind = match param.ty.as_str() {
+            "float" | "double" | "__half" | "__nv_bfloat16" => Kind::Float,
+            "bool" => Kind::Bool,
+            ty if INTEGERS.contains(&ty) => Kind::Int,
+            ty => return Err(Wrong::Number { param: param.name.clone(), ty: ty.to_owned() }),
+        };
+        let value = stated(&statement.values);
+        return Ok(Argument::Number(Number { name: param.name.clone(), ty: param.ty.clone(), kind, value }));
+    };
+    let element = element.trim();
+    let is_const = element.starts_with("const ");
+    let element = element.strip_prefix("const ").unwrap_or(element).trim();
+    let known = FIXED.into_iter().find(|(cuda, _)| *cuda == element);
+    let wrong = || Wrong::Element { param: param.name.clone(), element: element.to_owned() };
+    let known = known.ok_or_else(wrong)?;
+    let adjoint = metadata.adjoints.iter().find(|adjoint| adjoint.of == param.name);
+    let role = match adjoint.map(|adjoint| adjoint.before) {
+        Some("zero") => Role::Input,
+        Some("cotangent" | "copy") => Role::Output,
+        None if is_const => Role::Input,
+        _ => Role::InPlace,
+    };
+    let sizes = statement.sizes.iter().find(|(name, _)| *name == param.name).map(|(_, sizes)| sizes.clone());
+    Ok(Argument::Array(Array {
+        name: param.name.clone(),
+        role,
+        is_active: adjoint.is_some(),
+        // A type that is the same in every version, of which there are several, is the array's own.
+        fixed: (param.ty == other && adjoint.is_none()).then_some(known),
+        sizes: sizes.ok_or_else(|| Wrong::NoSizes(param.name.clone()))?,
+    }))
+}
+
+/// What a gradient takes besides its function's own arguments, in order.
+fn extras(metadata: &Metadata, of: &dyn Fn(&str) -> Of) -> Vec<Extra> {
+    let found = extra_parameters(metadata).iter().filter_map(|param| {
+        let (adjoint, suffix) =
+            metadata.adjoints.iter().find_map(|adjoint| Some((adjoint, suffix(param, adjoint)?)))?;
+        let part = match (suffix, adjoint.before) {
+            ("_count", _) => Part::Count,
+            ("_after", _) | ("", "cotangent" | "copy") => Part::Cotangent,
+            _ => Part::Gradient,
+        };
+        Some(Extra { of: of(&adjoint.of), part })
+    });
+    found.collect()
+}
+
+/// What follows the adjoint's name in the parameter's, if it is one of its parameters.
+fn suffix<'p>(param: &'p Parameter, adjoint: &Adjoint) -> Option<&'p str> {
+    param.name.strip_prefix(&*adjoint.name).filter(|suffix| ["", "_count", "_after"].contains(suffix))
+}
+
+fn twice(first: &Metadata, level: &Level) -> Twice {
+    let own_of = |adjoint: &Adjoint| match adjoint.before {
+        "zero" => Own::Sum(adjoint.of.clone()),
+        "cotangent" => Own::Cotangent(adjoint.of.clone()),
+        _ => Own::Changed(adjoint.of.clone()),
+    };
+    let mut own: Vec<Own> = first.adjoints.iter().map(own_of).collect();
+    own.extend(first.record.is_some().then_some(Own::Record));
+    let of = |name: &str| {
+        let adjoint = first.adjoints.iter().find(|adjoint| adjoint.name == name).map(own_of);
+        let record = (name == RECORD).then_some(Own::Record);
+        adjoint.or(record).map_or_else(|| Of::Array(name.to_owned()), Of::Adjoint)
+    };
+    Twice { own, extras: extras(&level.metadata, &of) }
+}

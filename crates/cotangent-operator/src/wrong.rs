@@ -1,0 +1,37 @@
+//! Why no operator can be made.
+
+/// Why a statement fits no operator.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Wrong {
+    /// A text that is no expression.
+    #[error("`{0}` is no expression of sizes\n  Names and whole numbers are, with + - * / % and parentheses.")]
+    Expression(String),
+    /// An array without sizes.
+    #[error("the sizes of `{0}` are missing\n  State them: --size '{0}=B C H W'")]
+    NoSizes(String),
+    /// Sizes or a value of what is no such parameter.
+    #[error("`{0}` is stated, and the kernel has no such {1}")]
+    NoParameter(String, &'static str),
+    /// A name that nothing tells.
+    #[error("`{name}` in the {of} is known from no array that the operator takes, and is no number that it takes")]
+    UnknownName { name: String, of: String },
+    /// An element that no tensor has.
+    #[error("`{param}` is an array of `{element}`, which no tensor holds")]
+    Element { param: String, element: String },
+    /// A number that no operator takes.
+    #[error(
+        "`{param}` is a `{ty}`, which no operator takes\n  A number whose value follows from sizes is stated: --value '{param}=…'"
+    )]
+    Number { param: String, ty: String },
+    /// Kernels for types of data that differ in more than that.
+    #[error("the kernels for {0} and {1} have different parameters or derivatives")]
+    VersionsDiffer(&'static str, &'static str),
+    /// Nothing to differentiate.
+    #[error("the kernel stores to no array of floating values, so the operator has no result")]
+    NoResult,
+    /// A text that stands only in its program.
+    #[error(
+        "the kernel needs the text of its program, for it uses classes that are not read; no operator can be made of it"
+    )]
+    NeedsProgram,
+}
