@@ -72,3 +72,12 @@ fn functions_of_the_host_have_no_text_for_nvrtc() {
     assert!(!output.status.success() && said.contains("error[C0201]: `evolve` is a function of the host"), "{said}");
     assert_eq!(metadata, None);
 }
+
+#[test]
+fn a_record_with_a_limit_is_described() {
+    let file = fixture("../../examples/operators/splats.cu");
+    let (output, metadata) = grad(&file, &["--fn", "composite<float>", "--record-slots", "8"]);
+    let metadata = metadata.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let names = json!({"grid.x": 2, "grid.y": 3, "grid.z": 1, "block.x": 8, "block.y": 4, "block.z": 1});
+    assert_eq!(value(&metadata["record"]["bytes"], &names), 4 * 8 * 6 * 32);
+}

@@ -10,7 +10,7 @@ use cotangent::transform::{Lifted, Request, shadow_name};
 use super::from_outside::is_from_outside;
 use super::layout::{Precision, Scalar, layout};
 use super::memory::{Buffer, Memory, Value};
-use super::program::{Evaluation, Variant};
+use super::program::{Evaluation, Variant, called_by_harness};
 use super::random::Random;
 use super::values::Spec;
 
@@ -175,9 +175,9 @@ impl<'a> Problem<'a> {
     /// The same for gradients, which may take a record. The harness makes it as large as it must be.
     pub(crate) fn with_gradients(mut self, gradients: &Gradients) -> Self {
         let record = |gradient: &Module| {
-            let entry = gradient.functions.iter().last()?;
-            let param = entry.params.iter().find(|param| entry.local_name(**param) == "_record")?;
-            entry.locals[*param].ty.pointee().cloned()
+            let called = called_by_harness(gradient)?;
+            let param = called.record_params().first()?;
+            called.locals[*param].ty.pointee().cloned()
         };
         if let Some(framework) = &gradients.framework {
             self.framework = self.framework_args(framework);

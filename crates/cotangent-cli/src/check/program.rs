@@ -585,10 +585,9 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
     let augmented = augmented_of(module, entry);
     let filling = augmented.unwrap_or(entry);
     let configured = if is_launching { CONFIGURATION } else { 0 };
-    // A function that is a derivative itself may have another record among its own parameters.
-    let last = entry.params.iter().rposition(|param| entry.local_name(*param) != "_needed");
-    let is_record = |at: &usize| entry.local_name(entry.params[*at]).starts_with("_record");
-    let record = last.filter(is_record).map(|at| at - configured);
+    let called = called_by_harness(module).unwrap_or(entry);
+    let of_record = called.record_params().len();
+    let record = (of_record > 0).then(|| called.params.len() - of_record - configured);
     let guard = match (record, counting(module)) {
         (Some(record), Some(counting)) => {
             let filling = launcher(&filling.name);
@@ -602,8 +601,7 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
         (None, _) => String::new(),
     };
     let Some(augmented) = augmented else {
-        let is_limited = entry.params.iter().any(|param| entry.local_name(*param) == "_needed");
-        let call = if is_limited { "limited" } else { "printed" };
+        let call = if of_record == 2 { "limited" } else { "printed" };
         return format!("{{ {guard}return {call}({}, {launch}, buffers); }}", launcher(&entry.name));
     };
     format!(
@@ -611,21 +609,24 @@ fn call(module: &Module, of: Space, space: &str, dialect: Dialect) -> String {
         needed_list(module, augmented),
         launcher(&augmented.name),
         if is_launching { format!("{space}::{}", entry.name) } else { launcher(&entry.name) },
-        own_params(augmented).count()
+        own_params(augmented).len()
     )
 }
 
 /// The parameters that the primal function has too.
-fn own_params(augmented: &Function) -> impl Iterator<Item = &LocalId> {
-    let is_own = |param: &&LocalId| !["_record", "_needed", "_tape"].contains(&augmented.local_name(**param));
-    augmented.params.iter().filter(is_own)
+fn own_params(augmented: &Function) -> &[LocalId] {
+    let count = augmented.params.len() - augmented.record_params().len();
+    match &augmented.params[..count] {
+        [own @ .., last] if augmented.local_name(*last) == "_tape" => own,
+        own => own,
+    }
 }
 
 /// For each of them, whether its memory must be unchanged between the two functions of the split form; and one more.
 fn needed_list(module: &Module, augmented: &Function) -> String {
     let listed = read_after(module);
     let is_listed = |param: &LocalId| listed.iter().any(|name| name == augmented.local_name(*param));
-    let needed: Vec<String> = own_params(augmented).map(|param| is_listed(param).to_string()).collect();
+    let needed: Vec<String> = own_params(augmented).iter().map(|param| is_listed(param).to_string()).collect();
     format!("{{{}, false}}", needed.join(", "))
 }
 
@@ -687,14 +688,21 @@ pub(super) fn function_pointer(request: &str) -> String {
     }
 }
 
+/// The derivative itself: the last function, or the one that a kernel after it calls, which takes the result after the parameters.
+pub(crate) fn called_by_harness(module: &Module) -> Option<&Function> {
+    module.functions.iter().rev().find(|function| !function.name.starts_with(ENTRY))
+}
+
+const ENTRY: &str = "cotangent_check_entry";
+
 /// The module with a kernel after it that one thread calls the last function from: all by pointer or value, and the
-/// result behind the arguments.
+/// result after the arguments.
 pub(crate) fn with_entry(module: &Module, function: FunctionId) -> Module {
     let called = &module.functions[function];
     if called.space == Space::Kernel {
         return module.clone();
     }
-    let mut builder = FunctionBuilder::new(module, "cotangent_check_entry", Space::Kernel, Type::Void);
+    let mut builder = FunctionBuilder::new(module, ENTRY, Space::Kernel, Type::Void);
     let mut args = Vec::new();
     for param in &called.params {
         let local = &called.locals[*param];

@@ -212,8 +212,7 @@ fn formula_of(function: &Function) -> Option<&Expr> {
 
 fn record(scope: &Scope<'_>, kernel: &Function) -> Option<Record> {
     let module = scope.program.module;
-    // Its name is another one if the function is a derivative itself, which has a record among its own parameters.
-    let param = kernel.params.last().filter(|param| kernel.local_name(**param).starts_with("_record"))?;
+    let param = kernel.record_params().first()?;
     let word = kernel.locals[*param].ty.pointee()?;
     let counting = counting(module)?;
     let is_kernel = is_counting(counting);

@@ -260,6 +260,16 @@ impl Function {
         &self.locals[local].name
     }
 
+    /// The parameters for a record that only what launches a kernel knows: the record itself, and after it, if the record has a limit,
+    /// where the kernel says that it needs more. They come last. A function that is a derivative itself has parameters of these names
+    /// among its own, and those of its derivative are numbered.
+    pub fn record_params(&self) -> &[LocalId] {
+        let named = |at: Option<usize>, name: &str| at.filter(|at| self.local_name(self.params[*at]).starts_with(name));
+        let last = self.params.len().checked_sub(1);
+        let before_limit = named(last, "_needed").map_or(last, |at| at.checked_sub(1));
+        named(before_limit, "_record").map_or(&[], |at| &self.params[at..])
+    }
+
     /// The body that is not read, if that is all there is.
     pub fn unread_body(&self) -> Option<UnreadBody<'_>> {
         let [Stmt { kind: StmtKind::Opaque { code: Unread::Body { spelling, meets }, args, .. }, .. }] =

@@ -92,9 +92,7 @@ pub(super) fn add_launcher(
     let name = format!("{}_launch", gradient.name);
     let mut builder = FunctionBuilder::new(module, &name, Space::Host, Type::Void);
     let launch = Configuration::params(&mut builder, dim3);
-    let is_own = |param: &&LocalId| RECORD_PARAMS.contains(&gradient.local_name(**param));
-    let own = gradient.params.iter().filter(is_own).count();
-    let mut args = own_params(&mut builder, &gradient, gradient.params.len() - own);
+    let mut args = own_params(&mut builder, &gradient, gradient.params.len() - gradient.record_params().len());
     let needed_bytes = builder.declare("_bytes", Type::SIZE, None);
     let mut size_args = launch.values();
     size_args.extend(args.iter().take(primal_params).cloned());
@@ -150,9 +148,6 @@ pub(super) fn add_choice(
     }
     module.functions.push(function)
 }
-
-/// The parameters of a gradient that only its launcher knows.
-const RECORD_PARAMS: [&str; 2] = ["_record", "_needed"];
 
 // Functions of `cotangent/runtime.hpp`, which see to failures.
 pub(super) const ALLOCATE: &str = "cotangent::allocate";
@@ -267,7 +262,7 @@ pub(super) fn own_param(builder: &mut FunctionBuilder<'_>, function: &Function, 
 
 /// The type of the parameter for the record.
 fn record_type(kernel: &Function) -> Type {
-    let param = kernel.params.iter().find(|param| kernel.local_name(**param) == RECORD_PARAMS[0]);
+    let param = kernel.record_params().first();
     param.map_or(Type::pointer(Type::DOUBLE), |param| kernel.locals[*param].ty.clone())
 }
 
