@@ -9,6 +9,7 @@ mod doctor;
 mod exec;
 mod exit;
 mod grad;
+mod json;
 mod linked;
 mod print;
 mod programs;
@@ -61,6 +62,9 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
+            if arguments.task.is_json() {
+                json::print_refusal(&error).unwrap_or_else(|error| terminal.error(&error));
+            }
             terminal.error(&error);
             ExitCode::from(exit::code_of(&error))
         }

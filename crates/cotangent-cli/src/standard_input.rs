@@ -2,7 +2,7 @@
 //!
 //! Clang's two passes read a file each, and messages show its lines, so the text is put into one. Messages name it `stdin.cu`.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -28,8 +28,7 @@ impl StandardInput {
         *file = folder.path().join(NAME);
         let mut text = Vec::new();
         std::io::stdin().read_to_end(&mut text).context("cannot read standard input")?;
-        let written = std::fs::File::create(&*file).and_then(|mut open| open.write_all(&text));
-        written.with_context(|| format!("cannot write {}", file.display()))?;
+        std::fs::write(&*file, text).with_context(|| format!("cannot write {}", file.display()))?;
         flags.push("-I.".to_owned());
         Ok(Some(StandardInput { folder }))
     }

@@ -14,7 +14,7 @@ use cotangent_driver::flags::FlagNote;
 use cotangent_driver::program::Failure;
 
 use crate::arguments::Color;
-use crate::standard_input;
+use crate::{exit, standard_input};
 
 const RED: &str = "\x1b[1;31m";
 const CYAN: &str = "\x1b[1;36m";
@@ -58,6 +58,12 @@ impl Terminal {
             Some(text) => eprintln!("{}", self.named(text).trim_end()),
             None => eprintln!("{RED}error{PLAIN}: {}", self.named(&format!("{error:#}"))),
         }
+    }
+
+    /// Writes what is wrong with the command line, and gives the exit code for that.
+    pub(crate) fn usage(&self, message: &str) -> u8 {
+        self.error(&anyhow::anyhow!("{message}"));
+        exit::USAGE
     }
 
     /// A text with the name of standard input for its file.

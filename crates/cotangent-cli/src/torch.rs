@@ -20,7 +20,7 @@ const PLACE: &str = "scalar_t";
 pub(crate) fn torch(options: &Torch, terminal: &Terminal) -> Result<u8> {
     let statement = match statement(options) {
         Ok(statement) => statement,
-        Err(error) => return Ok(usage(terminal, &error)),
+        Err(error) => return Ok(terminal.usage(&format!("{error:#}"))),
     };
     let flags = reading::alone(&options.reading, &options.file, terminal)?;
     let tools = Tools::find(Environment::of_process())?;
@@ -31,7 +31,7 @@ pub(crate) fn torch(options: &Torch, terminal: &Terminal) -> Result<u8> {
     for name in types {
         let Some(scalar) = SCALARS.into_iter().find(|scalar| scalar.name == name) else {
             let known = SCALARS.map(|scalar| scalar.name).join(", ");
-            return Ok(usage(terminal, &anyhow::anyhow!("`{name}` is no type of data\n  There are {known}.")));
+            return Ok(terminal.usage(&format!("`{name}` is no type of data\n  There are {known}.")));
         };
         let function = options.function.replace(PLACE, scalar.cuda);
         let wrt = versions.first().map(|first| differentiated(&first.backward.metadata));
@@ -44,7 +44,7 @@ pub(crate) fn torch(options: &Torch, terminal: &Terminal) -> Result<u8> {
     let source = options.file.file_name().unwrap_or_default().to_string_lossy();
     let files = match project(&statement, &versions, &source) {
         Ok(files) => files,
-        Err(wrong) => return Ok(usage(terminal, &wrong.into())),
+        Err(wrong) => return Ok(terminal.usage(&wrong.to_string())),
     };
     std::fs::create_dir_all(&options.output).with_context(|| format!("cannot make {}", options.output.display()))?;
     for file in files {
@@ -52,11 +52,6 @@ pub(crate) fn torch(options: &Torch, terminal: &Terminal) -> Result<u8> {
         std::fs::write(&path, file.text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(exit::SUCCESS)
-}
-
-fn usage(terminal: &Terminal, error: &anyhow::Error) -> u8 {
-    terminal.error(error);
-    exit::USAGE
 }
 
 /// What the user has stated.

@@ -83,3 +83,14 @@ fn what_makes_no_operator_is_said() {
     assert!(with(&["--value", "n=N;exit(1)"]).contains("is no expression of sizes"));
     assert!(with(&["--types", "int"]).contains("`int` is no type of data"));
 }
+
+#[test]
+fn what_is_refused_is_told_as_json_too() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.cu"), "__global__ void k(float* x) { goto end; end: x[0] = 1; }").unwrap();
+    let words = ["k.cu", "--fn", "k", "--name", "a::b", "--grid", "1", "--block", "1", "-o", "made", "--json"];
+    let output = torch(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(1));
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&told["ok"], &told["refused"][0]["code"]), (&false.into(), &"C0102".into()), "{told}");
+}

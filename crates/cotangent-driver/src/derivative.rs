@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cotangent::diagnostic::{self, Diagnostic, Refusal};
+use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::{self, Dialect, Metadata, SharedWith};
 use cotangent::exposed::{Variables, expose};
 use cotangent::ir::{self, FunctionId, Module, Provided};
@@ -97,7 +97,7 @@ pub fn read_wanted(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>) -> Res
     let variables =
         Variables { function: wanted.function, inputs: wanted.wrt.unwrap_or_default(), outputs: wanted.outputs };
     let exposed = expose(&host, main.unwrap_or(Span::NONE.file), variables);
-    let exposed = exposed.map_err(|found| Failure::Diagnostics(Refusal::of(&found, &host.sources, input.colour)))?;
+    let exposed = exposed.map_err(|found| Failure::refused(&found, &host.sources, input.colour))?;
     let passes = read_instead(tools, input, &exposed.text)?;
     Ok((passes, Named { function: exposed.function, wrt: Some(exposed.wrt), text: Some(exposed.text) }))
 }
@@ -135,7 +135,7 @@ pub fn print_derivative(
         let (passes, named) = read_apart_from(tools, input, wanted, output)?;
         let wanted = &named.wanted(wanted);
         let sources = &passes.device.sources.clone();
-        let rendered = |found: Vec<Diagnostic>| Failure::Diagnostics(Refusal::of(&found, sources, input.colour));
+        let rendered = |found: Vec<Diagnostic>| Failure::refused(&found, sources, input.colour);
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         // Clang's trees are larger than the module, and nobody asks for them any more.
         drop(passes);
@@ -201,7 +201,7 @@ pub fn print_plan(
         let (passes, named) = read_apart_from(tools, input, wanted, output)?;
         let wanted = &named.wanted(wanted);
         let sources = &passes.device.sources;
-        let rendered = |found: Vec<Diagnostic>| Failure::Diagnostics(Refusal::of(&found, sources, input.colour));
+        let rendered = |found: Vec<Diagnostic>| Failure::refused(&found, sources, input.colour);
         let (module, request) = lowered(passes.both(), wanted).map_err(rendered)?;
         seeds(&module, &request).map_err(rendered)?;
         let (_, plans) = planned_reverse(&module, &request).map_err(rendered)?;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use cotangent::clang::Ast;
-use cotangent::diagnostic::{self, Diagnostic, Refusal};
+use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::direct::{self, Kernels};
 use cotangent::emit::{self, Dialect};
 use cotangent::source::FileId;
@@ -57,10 +57,10 @@ pub fn print(
         let passes = read_for(tools, input, name)?;
         output.map_or(Ok(()), |output| output.check_apart_from(passes.files()))?;
         let module = lowered_module(passes.both(), name)
-            .map_err(|found| Failure::Diagnostics(Refusal::of(&found, &passes.device.sources, input.colour)))?;
+            .map_err(|found| Failure::refused(&found, &passes.device.sources, input.colour))?;
         if module.needs_program && form != Form::Ir {
             let found = [only_with_program(&module, name)];
-            return Err(Failure::Diagnostics(Refusal::of(&found, &passes.device.sources, input.colour)));
+            return Err(Failure::refused(&found, &passes.device.sources, input.colour));
         }
         Ok(match form {
             Form::Cuda => with_compiling(emit::emit(&module, Dialect::Cuda)),

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::{fs, io};
 
 use cotangent::clang::{self, Ast, Node, ReadError, STACK_BYTES};
-use cotangent::diagnostic::Refusal;
+use cotangent::diagnostic::{Diagnostic, Refusal};
 use cotangent::lower;
-use cotangent::source::{FileId, Span};
+use cotangent::source::{FileId, Sources, Span};
 
 use crate::brackets::joined;
 use crate::error::{Blame, DriverError};
@@ -42,6 +42,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What was found in a program, of which these are the texts.
+    pub fn refused(found: &[Diagnostic], sources: &Sources, colour: bool) -> Failure {
+        Failure::Diagnostics(Refusal::of(found, sources, colour))
+    }
+
     /// Whose turn it is.
     pub fn blame(&self) -> Blame {
         match self {
@@ -126,7 +131,7 @@ pub fn read_for(tools: &Tools, input: &Input<'_>, request: &str) -> Result<Passe
         // are the user's, and Clang's to tell.
         Err(Failure::Driver(DriverError::Rejected { message })) if message.contains("<overloaded function type>") => {
             let found = [missing.diagnostic];
-            Err(Failure::Diagnostics(Refusal::of(&found, &passes.device.sources, input.colour)))
+            Err(Failure::refused(&found, &passes.device.sources, input.colour))
         }
         result => result,
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use cotangent::diagnostic::{self, Diagnostic, Refusal};
+use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::ir::order;
 use cotangent::lower::lower_beside;
 use cotangent::requests::{self, Answer, Direction, Side};
@@ -36,8 +36,7 @@ pub fn answered(tools: &Tools, input: &Input<'_>) -> Result<Option<Printed>, Fai
 
 /// The same of a program that was read already.
 pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<Printed>, Failure> {
-    let rendered =
-        |found: Vec<Diagnostic>| Failure::Diagnostics(Refusal::of(&found, &passes.host.sources, input.colour));
+    let rendered = |found: Vec<Diagnostic>| Failure::refused(&found, &passes.host.sources, input.colour);
     let name = as_argument(input.file);
     // A file without a single declaration is not in the dump, and makes no request.
     let files = &passes.host.sources.files;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cotangent::clang::changed_declaration;
-use cotangent::diagnostic::{Diagnostic, OTHER_MEANING, Refusal};
+use cotangent::diagnostic::{Diagnostic, OTHER_MEANING};
 
 use crate::error::DriverError;
 use crate::flags::ParseFlags;
@@ -40,7 +40,7 @@ pub(crate) fn check_others(tools: &Tools, input: &Input<'_>, passes: &Passes) ->
                     Diagnostic::new(OTHER_MEANING, span, message, "not the same as when its file is read alone").help(
                         "look for macros, `using namespace` and overloads of the other files, or name this file first",
                     );
-                return Err(Failure::Diagnostics(Refusal::of(&[found], &ast.sources, input.colour)));
+                return Err(Failure::refused(&[found], &ast.sources, input.colour));
             }
         }
     }

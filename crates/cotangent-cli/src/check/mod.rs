@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use cotangent::diagnostic::{self, Diagnostic, Refusal};
+use cotangent::diagnostic::{self, Diagnostic};
 use cotangent::emit::counting;
 use cotangent::ir::{FunctionId, Module, Provided, Space, Stmt, StmtKind, Type, order, text};
 use cotangent::lower;
@@ -93,21 +93,14 @@ impl From<u8> for Outcome {
 }
 
 pub(crate) fn check(options: &Check, terminal: &Terminal) -> Result<u8> {
-    let outcome = outcome(options, terminal);
-    if let Err(error) = &outcome
-        && let Some(Failure::Diagnostics(refusal)) = error.downcast_ref::<Failure>()
-        && options.json
-    {
-        report::print_refusal(refusal)?;
-    }
-    Ok(outcome?.code)
+    Ok(outcome(options, terminal)?.code)
 }
 
 /// Checks, prints what was found, and gives it back.
 pub(crate) fn outcome(options: &Check, terminal: &Terminal) -> Result<Outcome> {
     let launches = match options.launch.as_deref().map(parse_launch).transpose() {
         Ok(launch) => launch.map_or(DEFAULT_LAUNCHES.to_vec(), |launch| vec![launch]),
-        Err(message) => return Ok(usage(terminal, &message).into()),
+        Err(message) => return Ok(terminal.usage(&message).into()),
     };
     let mut flags = reading::together(&options.reading, &options.what.file, &options.what.others, terminal)?;
     let tools = Tools::find(Environment::of_process())?;
@@ -169,7 +162,7 @@ fn outcome_of(
     let has_outputs = !wanted.outputs.is_empty();
     if function.result.is_pointer() && !has_outputs {
         let message = "a function that returns a pointer is checked through a function that calls it";
-        return Ok(usage(terminal, message).into());
+        return Ok(terminal.usage(message).into());
     }
     if matches!(function.result, Type::Float(_)) && from_outside::is_from_outside(function) {
         terminal.note("what the function returns comes from outside, such as the time: it is not compared");
@@ -180,7 +173,7 @@ fn outcome_of(
         launches.into_iter().map(|launch| trial(options, &prepared, launch)).collect();
     let trials = match trials {
         Ok(trials) => trials,
-        Err(message) => return Ok(usage(terminal, &message).into()),
+        Err(message) => return Ok(terminal.usage(&message).into()),
     };
     let folder = tempfile::tempdir().context("cannot make a folder for the program")?;
     let step = format!("Compiling {} for the CPU", file.display());
@@ -254,10 +247,10 @@ fn checked(
             Err(error) => Err(error.context(template(prepared, length))),
         };
     }
-    let Some((error, template)) = fault else { return Ok(usage(terminal, "there is no launch to check").into()) };
+    let Some((error, template)) = fault else { return Ok(terminal.usage("there is no launch to check").into()) };
     // Nobody said that the default arguments suit the function; but no argument makes it race.
     if options.args.is_none() && !RACES.iter().any(|race| error.to_string().contains(race)) {
-        return Ok(usage(terminal, &format!("the default arguments do not suit: {error:#}\n{template}")).into());
+        return Ok(terminal.usage(&format!("the default arguments do not suit: {error:#}\n{template}")).into());
     }
     match error.is::<PrimalFindings>() {
         true => Ok(at_fault(terminal, &error).into()),
@@ -321,17 +314,11 @@ fn first_line(error: &anyhow::Error) -> String {
     finding.unwrap_or_default().to_owned()
 }
 
-fn usage(terminal: &Terminal, message: &str) -> u8 {
-    terminal.error(&anyhow::anyhow!("{message}"));
-    exit::USAGE
-}
-
 fn prepare(tools: &Tools, input: &Input<'_>, wanted: &Wanted<'_>, options: &Check) -> Result<Prepared, Failure> {
     with_deep_stack(|| {
         let (passes, named) = read_wanted(tools, input, wanted)?;
         let wanted = &named.wanted(wanted);
-        let rendered =
-            |found: Vec<Diagnostic>| Failure::Diagnostics(Refusal::of(&found, &passes.device.sources, input.colour));
+        let rendered = |found: Vec<Diagnostic>| Failure::refused(&found, &passes.device.sources, input.colour);
         let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
         let request = request.with_trust(options.believed.trust());
         let space = module.functions[request.function].space;

@@ -1,15 +1,14 @@
 //! What a check shows: a table, or the same as JSON, whose fields `docs/check.md` lists.
 
 use anstream::println;
-use anyhow::{Context, Result};
-use cotangent::diagnostic::{Located, Refusal};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::Prepared;
 use super::against::{Compared, Comparison, Judgement};
 use super::compare::{Report, Row};
 use super::program::Launch;
-use crate::exit;
+use crate::{exit, json};
 
 /// The report, in the order in which it is shown. Numbers that are not finite are `null` in JSON.
 #[derive(Serialize)]
@@ -61,23 +60,6 @@ struct Array {
     right: &'static str,
 }
 
-/// What is printed as JSON about a program that is refused.
-#[derive(Serialize)]
-struct Refused<'a> {
-    ok: bool,
-    refused: &'a [Located],
-}
-
-/// Prints as JSON why a program is refused.
-pub(super) fn print_refusal(refusal: &Refusal) -> Result<()> {
-    println!("{}", json(&Refused { ok: false, refused: &refusal.found })?);
-    Ok(())
-}
-
-fn json(shown: &impl Serialize) -> Result<String> {
-    serde_json::to_string_pretty(shown).context("cannot write JSON")
-}
-
 impl Shown {
     pub(super) fn new(
         prepared: &Prepared,
@@ -115,7 +97,7 @@ impl Shown {
     /// Prints it; the exit code.
     pub(super) fn print(&self, as_json: bool) -> Result<u8> {
         if as_json {
-            println!("{}", json(self)?);
+            json::print(self)?;
         } else {
             self.print_table();
         }

@@ -18,7 +18,6 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use cotangent::clang::{self, Sieve, is_not_system};
-use cotangent::diagnostic::Refusal;
 use cotangent::direct::{self, Kernels};
 use cotangent::emit::{self, Dialect};
 use cotangent::{ir, lower};
@@ -215,7 +214,7 @@ fn run_behind_clang(host: &[u8], device: &[u8], text: &str, function: &str) -> R
                 ir::text::print(&module);
                 Ok(())
             }
-            Err(found) => Err(Failure::Diagnostics(Refusal::of(&found, &passes.device.sources, false))),
+            Err(found) => Err(Failure::refused(&found, &passes.device.sources, false)),
         }
     })
 }

@@ -1,0 +1,67 @@
+//! The command line of `cotangent torch`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Reading;
+
+/// `cotangent torch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  cotangent torch sample.cu --fn 'sample<scalar_t>' --name mine::sample -o sample_operator \\
+    --size 'image=B, C, H, W' --size 'offset=B, 2, H, W' --size 'out=B, C, H, W' \\
+    --value batch=B --value channels=C --value height=H --value width=W \\
+    --grid '(B * C * H * W + 127) / 128' --block 128
+  python sample_operator/build.py && python -m unittest discover sample_operator
+
+The page docs/pytorch.md has more.")]
+pub(crate) struct Torch {
+    /// The CUDA file, or `-` for standard input
+    pub(crate) file: PathBuf,
+
+    /// The kernel: `name`, `space::name`, or an instantiation; `scalar_t` in it stands for the type of data
+    #[arg(long = "fn", value_name = "NAME")]
+    pub(crate) function: String,
+
+    /// The operator's name: a library of operators, and its own
+    #[arg(long, value_name = "LIBRARY::NAME")]
+    pub(crate) name: String,
+
+    /// The sizes of an array, once for each: `image=B, C, H, W`. A name by itself is what the array has there; other
+    /// sizes are computed of names
+    #[arg(long = "size", value_name = "ARRAY=SIZES")]
+    pub(crate) sizes: Vec<String>,
+
+    /// The value of a number, computed of sizes: `width=W`. A number without one is an argument of the operator
+    #[arg(long = "value", value_name = "NUMBER=VALUE")]
+    pub(crate) values: Vec<String>,
+
+    /// Blocks of the launch: one to three sizes with commas between them
+    #[arg(long, value_name = "SIZES")]
+    pub(crate) grid: String,
+
+    /// Threads of a block: one to three sizes
+    #[arg(long, value_name = "SIZES")]
+    pub(crate) block: String,
+
+    /// Bytes of dynamic shared memory
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub(crate) shared: String,
+
+    /// Types of data that the operator takes: float, double, half, bfloat16. A kernel without `scalar_t` takes the first
+    #[arg(long, value_name = "TYPES", value_delimiter = ',', default_value = "float,double")]
+    pub(crate) types: Vec<String>,
+
+    /// The folder that the project is written into
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: PathBuf,
+
+    /// Print what is refused as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
