@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._command import call, failure
 from ._progress import step
 from ._request import Names, names
-from ._source import NAME, Program, is_text, on_disk
-from .errors import Finding, Refused
+from ._source import Program, on_disk, shown
 
 
 @dataclass(frozen=True)
@@ -74,13 +72,10 @@ def check(
     words += [f"--rollback={','.join(names(rollback))}"] if rollback else []
     switches = {"--split": split, "--pure": pure, "--deterministic": deterministic, "--nvcc": nvcc}
     words += [word for word, is_set in switches.items() if is_set]
-    shown = NAME if is_text(program) else os.fspath(program)
-    with on_disk(program, flags) as (file, its_flags), step(f"Checking {fn} of {shown}"):
+    with on_disk(program, flags) as (file, its_flags), step(f"Checking {fn} of {shown(program)}"):
         finished = call(["check", file, "--json", *words, "--", *its_flags])
-        if not finished.stdout.strip():
+        data = json.loads(finished.stdout or "{}")
+        if "comparisons" not in data:
             raise failure(finished)
-        data = json.loads(finished.stdout)
-        if "refused" in data:
-            raise Refused(finished.stderr.strip(), [Finding(**found) for found in data["refused"]])
     comparisons = tuple(Comparison(**line) for line in data["comparisons"])
     return Report(bool(data["ok"]), comparisons, data)

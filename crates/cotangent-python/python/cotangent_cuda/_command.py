@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import List, NoReturn, Optional, Sequence
 
-from .errors import CotangentError, InvalidRequest, ProgramError, ToolMissing
+from .errors import CotangentError, Finding, InvalidRequest, ProgramError, Refused, ToolMissing
 
 COMMAND = Path(__file__).parent / "bin" / "cotangent"
 """The command itself."""
@@ -32,8 +33,11 @@ def call(words: Sequence[str], text: Optional[str] = None) -> "subprocess.Comple
 
 
 def failure(finished: "subprocess.CompletedProcess[str]") -> CotangentError:
-    """What the command complained of."""
+    """What the command complained of; with ``--json`` it tells on standard output what it refuses."""
     said = finished.stderr.strip()
+    found = json.loads(finished.stdout).get("refused") if finished.stdout.strip() else None
+    if found:
+        return Refused(said, [Finding(**one) for one in found])
     message = said[len("error: ") :] if said.startswith("error: ") else said
     if finished.returncode == USAGE:
         return InvalidRequest(message)

@@ -12,7 +12,7 @@ from typing import Any, Dict, Optional, Sequence, Union
 from . import _native
 from ._progress import step
 from ._request import Names, Request, names
-from ._source import NAME, Program, is_text, on_disk
+from ._source import Program, on_disk, shown
 from .errors import InvalidRequest
 
 
@@ -91,7 +91,6 @@ def grad(
 
 def derivative(program: Program, request: Request, flags: Sequence[str]) -> Derivative:
     """What the compiler answers."""
-    shown = NAME if is_text(program) else os.fspath(program)
-    with on_disk(program, flags) as (file, its_flags), step(f"Differentiating {request.function} of {shown}"):
+    with on_disk(program, flags) as (file, its_flags), step(f"Differentiating {request.function} of {shown(program)}"):
         text, notes, metadata = _native.derivative(file, its_flags, request)
     return Derivative(text, notes, json.loads(metadata) if metadata else {})

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._arguments import Parameter
 from ._derivative import Derivative, derivative
-from ._library import Library, Place, optional_text, shape_of, write
+from ._library import Library, Place, shape_of, write
 from ._request import Names, Request, names
 from ._source import Program, named
 
@@ -33,21 +33,8 @@ class _Callable:
 
     def grad(self, wrt: Names = None, *, deterministic: bool = False, rollback: Names = None) -> Gradient:
         """Its gradient, ready to be called. ``wrt`` names inputs and outputs alike."""
-        request = Request(
-            function=self.name,
-            wrt=None if wrt is None else names(wrt),
-            of=[],
-            forward=False,
-            split=False,
-            save=[],
-            rollback=names(rollback),
-            record_slots=None,
-            record_budget=None,
-            wide_adjoints=False,
-            deterministic=deterministic,
-            pure=True,
-            nvrtc=False,
-        )
+        named = None if wrt is None else names(wrt)
+        request = Request(self.name, named, rollback=names(rollback), deterministic=deterministic, pure=True)
         return Gradient(self._place, request, self._is_kernel, self.parameters)
 
 
@@ -160,11 +147,8 @@ def _copied(param: Parameter, value: Any) -> Any:
 def _kept(place: Place, request: Request) -> Derivative:
     """The derivative, from the cache if the program is as it was."""
     path = place.kept([asdict(request)], ".json")
-    known = optional_text(path)
-    if known is None:
+    if not path.is_file():
         with named(str(place.file), place.shown):
-            made = derivative(str(place.file), request, place.flags)
-        known = json.dumps(asdict(made))
-        write(path, known)
-    return Derivative(**json.loads(known))
+            write(path, json.dumps(asdict(derivative(place.file, request, place.flags))))
+    return Derivative(**json.loads(path.read_text("utf-8")))
 

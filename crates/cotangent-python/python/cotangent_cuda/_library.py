@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Sequence, Tuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from . import _native
 from ._arguments import Parameter
 from ._command import COMMAND, call, failure
 from ._progress import step
-from ._source import NAME, Program, is_text, named
+from ._source import NAME, Program, all_flags, is_text, named, shown
 from .errors import LaunchError
 
 LAUNCHER = Path(__file__).with_name("launcher.hpp")
@@ -47,8 +47,8 @@ class Place:
     """A folder of the cache for all that is made of a program, as long as it and its headers are as they are."""
 
     def __init__(self, program: Program, flags: Sequence[str]) -> None:
-        self.flags = [*flags, f"-I{os.getcwd()}"] if is_text(program) else list(flags)
-        self.shown = NAME if is_text(program) else os.fspath(program)
+        self.flags = all_flags(program, flags)
+        self.shown = shown(program)
         if is_text(program):
             text = str(program)
             self.folder = _cache() / _hash([NAME, text, self.flags])
@@ -155,8 +155,3 @@ def _cache() -> Path:
 def _hash(of: List[Any]) -> str:
     text = json.dumps(of, default=lambda value: hashlib.sha256(value).hexdigest())
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def optional_text(path: Path) -> Optional[str]:
-    """The text of a file, if it is there."""
-    return path.read_text("utf-8") if path.is_file() else None

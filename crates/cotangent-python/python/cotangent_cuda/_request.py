@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import List, Optional, Sequence, Union
 
 Names = Union[str, Sequence[str], None]
@@ -20,15 +20,15 @@ class Request:
     """A derivative; the flags of ``cotangent grad`` of the same names say more."""
 
     function: str
-    wrt: Optional[List[str]]
-    of: List[str]
-    forward: bool
-    split: bool
-    save: List[str]
-    rollback: List[str]
-    record_slots: Optional[int]
-    record_budget: Optional[str]
-    wide_adjoints: bool
-    deterministic: bool
-    pure: bool
-    nvrtc: bool
+    wrt: Optional[List[str]] = None
+    of: List[str] = field(default_factory=list)
+    forward: bool = False
+    split: bool = False
+    save: List[str] = field(default_factory=list)
+    rollback: List[str] = field(default_factory=list)
+    record_slots: Optional[int] = None
+    record_budget: Optional[str] = None
+    wide_adjoints: bool = False
+    deterministic: bool = False
+    pure: bool = False
+    nvrtc: bool = False

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import List, Optional, Sequence
 
 from ._command import call
 from ._progress import step
-from ._source import NAME, Program, is_text, on_disk
+from ._source import Program, on_disk, shown
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,9 @@ def run(
     With ``check`` every access to memory is looked at: races, bounds, uninitialised memory. ``seed`` permutes the order of blocks
     and threads. ``args`` are the words of the program, ``input`` what it reads, ``flags`` those of the compiler.
     """
-    shown = NAME if is_text(program) else os.fspath(program)
-    with on_disk(program, flags) as (file, its_flags), step(f"Running {shown}"):
+    with on_disk(program, flags) as (file, its_flags), step(f"Running {shown(program)}"):
         words: List[str] = ["run", file, f"--seed={seed}", f"--threads={threads}"]
         words += ["--check"] if check else []
         words += ["--args", *args] if args else []
         finished = call([*words, "--", *its_flags], input)
-    return Finished(finished.returncode, finished.stdout, finished.stderr.replace(file, shown))
+    return Finished(finished.returncode, finished.stdout, finished.stderr.replace(file, shown(program)))

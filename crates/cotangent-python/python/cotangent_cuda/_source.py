@@ -22,17 +22,27 @@ def is_text(program: Program) -> bool:
     return isinstance(program, str) and any(mark in program for mark in "\n{")
 
 
+def shown(program: Program) -> str:
+    """What messages call it."""
+    return NAME if is_text(program) else os.fspath(program)
+
+
+def all_flags(program: Program, flags: Sequence[str]) -> List[str]:
+    """The flags for its file. Headers in quotes of a text are looked for in the working folder."""
+    return [*flags, f"-I{os.getcwd()}"] if is_text(program) else list(flags)
+
+
 @contextmanager
 def on_disk(program: Program, flags: Sequence[str]) -> Iterator[tuple[str, List[str]]]:
-    """The program's file and flags. Of a text the file is gone afterwards; headers in quotes are looked for in the working folder."""
+    """The program's file and flags. Of a text the file is gone afterwards."""
     if not is_text(program):
-        yield os.fspath(program), list(flags)
+        yield os.fspath(program), all_flags(program, flags)
         return
     with tempfile.TemporaryDirectory(prefix="cotangent-") as folder:
         file = Path(folder, NAME)
         file.write_text(str(program), encoding="utf-8")
         with named(str(file), NAME):
-            yield str(file), [*flags, f"-I{os.getcwd()}"]
+            yield str(file), all_flags(program, flags)
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from types import ModuleType
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ._command import COMMAND, call, failure
-from ._derivative import grad
 from ._library import Place
 from ._progress import step
 from ._source import Program, named
@@ -104,11 +103,7 @@ def _words(
 
 def _write(place: Place, words: Sequence[str], folder: Path) -> None:
     with step(f"Differentiating {place.shown}"), named(str(place.file), place.shown):
-        finished = call(["torch", str(place.file), *words, "-o", str(folder), "--", *place.flags])
-        if finished.returncode == 1:
-            # The compiler tells what it refuses as data.
-            types = words[words.index("--types") + 1].split(",")
-            grad(place.file, words[words.index("--fn") + 1].replace("scalar_t", types[0]), pure=True, flags=place.flags)
+        finished = call(["torch", str(place.file), "--json", *words, "-o", str(folder), "--", *place.flags])
         if finished.returncode != 0:
             raise failure(finished)
 
