@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use cotangent::emit::Metadata;
+use cotangent::emit::{Adjoint, Metadata};
 use cotangent_driver::derivative::{Extent, Mode, Wanted, print_derivative};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{Failure, Form, Input, print};
@@ -22,18 +22,17 @@ pub(crate) fn torch(options: &Torch, terminal: &Terminal) -> Result<u8> {
         Ok(statement) => statement,
         Err(error) => return Ok(terminal.usage(&format!("{error:#}"))),
     };
+    let scalars = match scalars(options) {
+        Ok(scalars) => scalars,
+        Err(error) => return Ok(terminal.usage(&format!("{error:#}"))),
+    };
     let flags = reading::alone(&options.reading, &options.file, terminal)?;
     let tools = Tools::find(Environment::of_process())?;
     let cuda_path = options.reading.cuda_path.as_deref();
     let input = Input { file: &options.file, flags: &flags, cuda_path, colour: terminal.colour };
     let mut versions: Vec<Version> = Vec::new();
-    let types = if options.function.contains(PLACE) { &options.types[..] } else { &options.types[..1] };
-    for name in types {
-        let Some(scalar) = SCALARS.into_iter().find(|scalar| scalar.name == name) else {
-            let known = SCALARS.map(|scalar| scalar.name).join(", ");
-            return Ok(terminal.usage(&format!("`{name}` is no type of data\n  There are {known}.")));
-        };
-        let function = options.function.replace(PLACE, scalar.cuda);
+    for scalar in scalars {
+        let function = scalar.map_or(options.function.clone(), |scalar| options.function.replace(PLACE, scalar.cuda));
         let wrt = versions.first().map(|first| differentiated(&first.backward.metadata));
         let step = format!("Differentiating {function}");
         versions.push(terminal.step(&step, || version(&tools, &input, &function, scalar, wrt, terminal))?);
@@ -52,6 +51,29 @@ pub(crate) fn torch(options: &Torch, terminal: &Terminal) -> Result<u8> {
         std::fs::write(&path, file.text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(exit::SUCCESS)
+}
+
+/// The types of data that the kernel's name is completed with; none for a kernel that has its own.
+fn scalars(options: &Torch) -> Result<Vec<Option<Scalar>>> {
+    match (options.function.contains(PLACE), options.types.as_slice()) {
+        (false, []) => Ok(vec![None]),
+        (false, _) => bail!("--types states what `{PLACE}` stands for, and `{}` has no `{PLACE}`", options.function),
+        (true, []) => Ok(SCALARS.into_iter().take(2).map(Some).collect()),
+        (true, names) => names.iter().map(|name| scalar(name).map(Some)).collect(),
+    }
+}
+
+fn scalar(name: &str) -> Result<Scalar> {
+    let known = SCALARS.map(|scalar| scalar.name).join(", ");
+    let found = SCALARS.into_iter().find(|scalar| scalar.name == name);
+    found.with_context(|| format!("`{name}` is no type of data\n  There are {known}."))
+}
+
+/// The type of data of a kernel that has its own: that of the first array that has a gradient.
+fn scalar_of(metadata: &Metadata) -> Scalar {
+    let inputs = metadata.adjoints.iter().filter(|adjoint| matches!(adjoint.before, "zero" | "gradient"));
+    let known = |adjoint: &Adjoint| SCALARS.into_iter().find(|scalar| scalar.cuda == adjoint.element);
+    inputs.filter_map(known).next().unwrap_or(SCALARS[0])
 }
 
 /// What the user has stated.
@@ -110,7 +132,7 @@ fn three(text: &str, flag: &str) -> Result<Vec<Expression>> {
 
 /// The arrays among what a gradient is made with respect to. Numbers are no tensors, and have no gradient in PyTorch.
 fn differentiated(metadata: &Metadata) -> Vec<String> {
-    let vjp = metadata.functions.iter().find(|function| function.does == "vjp");
+    let vjp = metadata.function_that("vjp");
     let is_array = |name: &str| {
         vjp.is_some_and(|vjp| vjp.parameters.iter().any(|param| param.name == name && param.ty.contains('*')))
     };
@@ -121,7 +143,7 @@ fn version(
     tools: &Tools,
     input: &Input<'_>,
     function: &str,
-    scalar: Scalar,
+    scalar: Option<Scalar>,
     wrt: Option<Vec<String>>,
     terminal: &Terminal,
 ) -> Result<Version> {
@@ -133,6 +155,7 @@ fn version(
     }
     terminal.rendered(&notes);
     let twice = second(tools, &backward, terminal)?;
+    let scalar = scalar.unwrap_or_else(|| scalar_of(&backward.metadata));
     Ok(Version { scalar, forward, backward, twice })
 }
 
@@ -146,8 +169,7 @@ fn level(tools: &Tools, input: &Input<'_>, function: &str, wrt: Option<&[String]
 
 /// The gradient of a gradient. What is refused there leaves the operator with one derivative, and a note.
 fn second(tools: &Tools, first: &Level, terminal: &Terminal) -> Result<Option<Level>> {
-    let kernel = first.metadata.functions.iter().find(|function| function.does == "gradient");
-    let Some(kernel) = kernel else { return Ok(None) };
+    let Some(kernel) = first.metadata.function_that("gradient") else { return Ok(None) };
     let folder = tempfile::tempdir().context("cannot make a folder for the gradient")?;
     let file = folder.path().join("backward.cu");
     std::fs::write(&file, &first.text).context("cannot write the gradient")?;

@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 use cotangent_driver::Environment;
 use cotangent_driver::tools::find_nvcc;
+use tempfile::TempDir;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/operators");
 
@@ -67,7 +68,9 @@ fn what_makes_no_operator_is_said() {
     let kernel = "__global__ void k(const float* x, float* y, int n) { y[threadIdx.x] = x[threadIdx.x]; }\n";
     std::fs::write(folder.path().join("k.cu"), kernel).unwrap();
     let said = |words: &[&str]| {
-        let all: Vec<&str> = ["k.cu", "--fn", "k", "--grid", "1", "-o", "made"].iter().chain(words).copied().collect();
+        let function = if words.contains(&"int") { "k<scalar_t>" } else { "k" };
+        let fixed = ["k.cu", "--fn", function, "--grid", "1", "-o", "made"];
+        let all: Vec<&str> = fixed.iter().chain(words).copied().collect();
         let output = torch(folder.path(), &all);
         assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
         assert!(!folder.path().join("made").exists(), "nothing is written");
@@ -81,7 +84,56 @@ fn what_makes_no_operator_is_said() {
     assert!(with(&["--value", "m=N"]).contains("`m` is stated, and the kernel has no such number"));
     assert!(with(&["--size", "z=N"]).contains("`z` is stated, and the kernel has no such array"));
     assert!(with(&["--value", "n=N;exit(1)"]).contains("is no expression of sizes"));
+    assert!(
+        with(&["--types", "float"]).contains("--types states what `scalar_t` stands for, and `k` has no `scalar_t`")
+    );
     assert!(with(&["--types", "int"]).contains("`int` is no type of data"));
+}
+
+/// A project of a kernel with the arrays `x`, `w` and `y`.
+fn project(kernel: &str, function: &str) -> (TempDir, Output) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.cu"), kernel).unwrap();
+    let mut words = vec!["k.cu", "--fn", function, "--name", "a::b", "--grid", "1", "--block", "N", "-o", "made"];
+    let sizes = ["x=N", "w=N", "y=N"].into_iter().filter(|size| kernel.contains(&format!("{}[", &size[..1])));
+    words.extend(sizes.flat_map(|size| ["--size", size]));
+    let output = torch(folder.path(), &words);
+    (folder, output)
+}
+
+#[test]
+fn arrays_of_one_type_in_all_versions_take_no_other() {
+    let body = "(const T* x, const float* w, T* y) { y[threadIdx.x] = w[threadIdx.x] * x[threadIdx.x]; }";
+    let (folder, output) = project(&format!("template <class T> __global__ void k{body}"), "k<scalar_t>");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let made = std::fs::read_to_string(folder.path().join("made/operator.cpp")).unwrap();
+    assert!(made.contains("check_like(w, \"w\", at::kFloat, x);"), "{made}");
+    assert!(made.contains("check_like(x, \"x\", x.scalar_type(), x);"), "{made}");
+}
+
+#[test]
+fn a_kernel_of_its_own_type_takes_tensors_of_that() {
+    let body = "(const double* x, double* y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }";
+    let (folder, output) = project(&format!("__global__ void k{body}"), "k");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let made = std::fs::read_to_string(folder.path().join("made/operator.cpp")).unwrap();
+    assert!(made.contains("case at::kDouble: ") && !made.contains("case at::kFloat: "), "{made}");
+}
+
+#[test]
+fn no_tensor_chooses_a_version_and_no_variable_is_left_unset() {
+    let refused = |kernel: &str, function: &str| {
+        let (_folder, output) = project(kernel, function);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = refused("template <class T> __global__ void k(const float* x, T* y) { y[0] = x[0]; }", "k<scalar_t>");
+    assert!(said.contains("no array that it takes has elements of that type"), "{said}");
+    let body = "__global__ void k(const float* x, float* y) { y[threadIdx.x] = weights[1] * x[threadIdx.x]; }";
+    let said = refused(&format!("__constant__ float weights[3];\n{body}"), "k");
+    assert!(said.contains("nothing sets them in an operator: `weights`"), "{said}");
+    let (_folder, output) = project(&format!("__constant__ float weights[3] = {{1, 2, 3}};\n{body}"), "k");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -141,8 +141,8 @@ pub fn print_derivative(
         drop(passes);
         let (derivative, notes) = differentiate_noted(&module, &request, mode).map_err(rendered)?;
         let notes = diagnostic::render(&notes, sources, input.colour);
-        let asked = &module.functions[request.function];
-        let metadata = Some(emit::metadata(asked, &request.names(&module), &derivative, !request.is_of_device));
+        let names = request.names(&module);
+        let metadata = Some(emit::metadata(&module, request.function, &names, &derivative, !request.is_of_device));
         if wanted.is_of_device {
             return Ok(Printed { text: device_text(&derivative), notes, metadata });
         }

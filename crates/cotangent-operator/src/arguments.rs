@@ -47,8 +47,8 @@ pub(crate) struct Array {
     pub(crate) role: Role,
     /// Whether it has a gradient.
     pub(crate) is_active: bool,
-    /// The type of its elements, if it is not that of the version: as CUDA and as ATen spell it.
-    pub(crate) fixed: Option<(&'static str, &'static str)>,
+    /// The type of its elements, if it is not that of the version, as ATen spells it.
+    pub(crate) fixed: Option<&'static str>,
     pub(crate) sizes: Vec<Expression>,
 }
 
@@ -164,16 +164,22 @@ const INTEGERS: [&str; 10] = [
 impl<'a> Operator<'a> {
     pub(crate) fn of(statement: &'a Statement, versions: &[Version]) -> Result<Operator<'a>, Wrong> {
         let Some(first) = versions.first() else { return Err(Wrong::NoResult) };
-        let own = own_parameters(&first.backward.metadata).ok_or(Wrong::NeedsProgram)?;
         for other in versions {
             let differ = Wrong::VersionsDiffer(first.scalar.name, other.scalar.name);
             let is_same = names(&first.backward) == names(&other.backward)
                 && first.twice.as_ref().map(names) == other.twice.as_ref().map(names);
             is_same.then_some(()).ok_or(differ)?;
         }
-        let of_last = versions.last().and_then(|last| own_parameters(&last.backward.metadata)).unwrap_or(own);
-        let arguments = own.iter().zip(of_last);
-        let arguments = arguments.map(|(param, other)| argument(statement, &first.backward.metadata, param, &other.ty));
+        let owns = versions.iter().map(|version| own_parameters(&version.backward.metadata));
+        let owns: Vec<&[Parameter]> = owns.map(|own| own.ok_or(Wrong::NeedsProgram)).collect::<Result<_, _>>()?;
+        let variables: Vec<String> = first.backward.metadata.variables.iter().map(|name| format!("`{name}`")).collect();
+        if !variables.is_empty() {
+            return Err(Wrong::Variables(variables.join(", ")));
+        }
+        let arguments = (0..owns[0].len()).map(|at| {
+            let types = versions.iter().zip(&owns).map(|(version, own)| (version.scalar, own[at].ty.as_str()));
+            argument(statement, &first.backward.metadata, &owns[0][at].name, &types.collect::<Vec<_>>())
+        });
         let operator = Operator {
             statement,
             scalars: versions.iter().map(|version| version.scalar).collect(),
@@ -211,6 +217,16 @@ impl<'a> Operator<'a> {
         })
     }
 
+    /// The whole ones among them.
+    pub(crate) fn integers(&self) -> impl Iterator<Item = &Number> {
+        self.numbers().filter(|number| number.kind == Kind::Int)
+    }
+
+    /// Its name as PyTorch has it.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}::{}", self.statement.space, self.statement.name)
+    }
+
     /// The names of sizes, in the order in which arrays tell them.
     pub(crate) fn size_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
@@ -238,10 +254,12 @@ impl<'a> Operator<'a> {
         if !self.results().any(|array| array.is_active) {
             return Err(Wrong::NoResult);
         }
+        if self.inputs().all(|array| array.fixed.is_some()) {
+            let known: Vec<&str> = self.scalars.iter().map(|scalar| scalar.name).collect();
+            return Err(Wrong::NoTypeOfData(known.join(", ")));
+        }
         let known = self.size_names();
-        let is_known = |name: &str| {
-            known.contains(&name) || self.numbers().any(|number| number.name == name && number.kind == Kind::Int)
-        };
+        let is_known = |name: &str| known.contains(&name) || self.integers().any(|number| number.name == name);
         // Sizes of what comes in are told by arrays alone.
         for array in self.inputs() {
             if let Some(name) = array.sizes.iter().flat_map(Expression::names).find(|name| !known.contains(name)) {
@@ -267,12 +285,12 @@ impl<'a> Operator<'a> {
 
 /// The function of a gradient that is called: it launches, clears and copies.
 pub(crate) fn vjp(metadata: &Metadata) -> Option<&Described> {
-    metadata.functions.iter().find(|function| function.does == "vjp")
+    metadata.function_that("vjp")
 }
 
 /// The parameters of the function that was differentiated.
 pub(crate) fn own_parameters(metadata: &Metadata) -> Option<&[Parameter]> {
-    let gradient = metadata.functions.iter().find(|function| function.does == "gradient")?;
+    let gradient = metadata.function_that("gradient")?;
     let record = usize::from(metadata.record.is_some());
     let count = gradient.parameters.len().checked_sub(metadata.adjoints.len() + record)?;
     // After grid, block, shared memory and stream.
@@ -293,41 +311,54 @@ fn names(level: &Level) -> Vec<&str> {
     parameters.chain(before).chain(metadata.record.is_some().then_some(RECORD)).collect()
 }
 
-fn argument(statement: &Statement, metadata: &Metadata, param: &Parameter, other: &str) -> Result<Argument, Wrong> {
-    let stated =
-        |all: &[(String, Expression)]| all.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value.clone());
-    let Some((element, _)) = param.ty.split_once('*') else {
-        let kind = match param.ty.as_str() {
+/// An argument, by its name and its type in each version.
+fn argument(
+    statement: &Statement,
+    metadata: &Metadata,
+    name: &str,
+    types: &[(Scalar, &str)],
+) -> Result<Argument, Wrong> {
+    let (first, ty) = types[0];
+    let Some((element, _)) = ty.split_once('*') else {
+        let kind = match ty {
             "float" | "double" | "__half" | "__nv_bfloat16" => Kind::Float,
             "bool" => Kind::Bool,
             ty if INTEGERS.contains(&ty) => Kind::Int,
-            ty => return Err(Wrong::Number { param: param.name.clone(), ty: ty.to_owned() }),
+            ty => return Err(Wrong::Number { param: name.to_owned(), ty: ty.to_owned() }),
         };
-        let value = stated(&statement.values);
-        return Ok(Argument::Number(Number { name: param.name.clone(), ty: param.ty.clone(), kind, value }));
+        let value = statement.values.iter().find(|(of, _)| of == name).map(|(_, value)| value.clone());
+        return Ok(Argument::Number(Number { name: name.to_owned(), ty: ty.to_owned(), kind, value }));
     };
-    let element = element.trim();
     let is_const = element.starts_with("const ");
-    let element = element.strip_prefix("const ").unwrap_or(element).trim();
-    let known = FIXED.into_iter().find(|(cuda, _)| *cuda == element);
-    let wrong = || Wrong::Element { param: param.name.clone(), element: element.to_owned() };
-    let known = known.ok_or_else(wrong)?;
-    let adjoint = metadata.adjoints.iter().find(|adjoint| adjoint.of == param.name);
+    let adjoint = metadata.adjoints.iter().find(|adjoint| adjoint.of == name);
     let role = match adjoint.map(|adjoint| adjoint.before) {
         Some("zero") => Role::Input,
         Some("cotangent" | "copy") => Role::Output,
         None if is_const => Role::Input,
         _ => Role::InPlace,
     };
-    let sizes = statement.sizes.iter().find(|(name, _)| *name == param.name).map(|(_, sizes)| sizes.clone());
+    // Its elements are of the version's type in each version, or of one type in all.
+    let varies = types.iter().all(|(scalar, ty)| element_of(ty) == scalar.cuda);
+    if let Some((other, _)) = types.iter().find(|(_, other)| !varies && *other != ty) {
+        return Err(Wrong::VersionsDiffer(first.name, other.name));
+    }
+    let element = element_of(ty);
+    let known = FIXED.into_iter().find(|(cuda, _)| *cuda == element);
+    let (_, aten) = known.ok_or_else(|| Wrong::Element { param: name.to_owned(), element: element.to_owned() })?;
+    let sizes = statement.sizes.iter().find(|(of, _)| of == name).map(|(_, sizes)| sizes.clone());
     Ok(Argument::Array(Array {
-        name: param.name.clone(),
+        name: name.to_owned(),
         role,
         is_active: adjoint.is_some(),
-        // A type that is the same in every version, of which there are several, is the array's own.
-        fixed: (param.ty == other && adjoint.is_none()).then_some(known),
-        sizes: sizes.ok_or_else(|| Wrong::NoSizes(param.name.clone()))?,
+        fixed: (!varies).then_some(aten),
+        sizes: sizes.ok_or_else(|| Wrong::NoSizes(name.to_owned()))?,
     }))
+}
+
+/// What a pointer points to, without `const`.
+pub(crate) fn element_of(ty: &str) -> &str {
+    let element = ty.split_once('*').map_or(ty, |(element, _)| element).trim();
+    element.strip_prefix("const ").unwrap_or(element)
 }
 
 /// What a gradient takes besides its function's own arguments, in order.

@@ -2,7 +2,7 @@
 
 use cotangent::emit::Parameter;
 
-use crate::arguments::{Argument, Extra, Of, Operator, Own, Part, own_parameters, vjp};
+use crate::arguments::{Argument, Extra, Of, Operator, Own, Part, element_of, own_parameters, vjp};
 use crate::version::{Level, Version};
 
 const HEADER: &str = include_str!("../templates/kernels.h");
@@ -156,8 +156,7 @@ fn called(operator: &Operator<'_>, name: &str, version: &Version, level: &Level,
 
 /// How many bytes the gradient records in a launch.
 fn record(operator: &Operator<'_>, version: &Version, own: &[Parameter]) -> String {
-    let bytes = version.backward.metadata.functions.iter().find(|function| function.does == "bytes");
-    let Some(bytes) = bytes else { return String::new() };
+    let Some(bytes) = version.backward.metadata.function_that("bytes") else { return String::new() };
     let arguments: Vec<String> = own.iter().map(|param| handed_on(param, &param.name)).collect();
     let launch = "three(launch.grid), three(launch.block), launch.shared, stream_of(launch)";
     let function = format!("{}::{}", own_namespace("backward", version), bytes.name);
@@ -168,7 +167,7 @@ fn record(operator: &Operator<'_>, version: &Version, own: &[Parameter]) -> Stri
 /// An argument as the kernel's parameter wants it.
 fn handed_on(param: &Parameter, given: &str) -> String {
     match param.ty.split_once('*') {
-        Some((element, _)) => format!("as<{}>({given})", element.trim().trim_start_matches("const ")),
+        Some(_) => format!("as<{}>({given})", element_of(&param.ty)),
         None if param.ty == "size_t" => given.to_owned(),
         None => format!("static_cast<{}>({given})", param.ty),
     }

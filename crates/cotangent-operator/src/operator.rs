@@ -66,7 +66,7 @@ fn kernels(operator: &Operator<'_>, device: &str) -> String {
 /// Reads the names of sizes off arrays, and compares the others.
 fn sizes_body(operator: &Operator<'_>) -> String {
     let mut body = String::new();
-    let full = format!("{}::{}", operator.statement.space, operator.statement.name);
+    let full = operator.full_name();
     let mut told: Vec<&str> = Vec::new();
     for array in operator.inputs() {
         let (name, count) = (&array.name, array.sizes.len());
@@ -103,13 +103,7 @@ fn words_of(array: &Array) -> String {
 
 /// For each result a function that gives its shape.
 fn shapes(operator: &Operator<'_>) -> String {
-    let numbers = joined(
-        operator
-            .numbers()
-            .filter(|number| number.kind == Kind::Int)
-            .map(|number| format!(", const Int& {}", number.name)),
-        "",
-    );
+    let numbers = joined(operator.integers().map(|number| format!(", const Int& {}", number.name)), "");
     let shape = |array: &Array| {
         let sizes = joined(array.sizes.iter().map(|size| format!("Int({})", in_cpp(operator, size))), ", ");
         format!(
@@ -121,13 +115,10 @@ fn shapes(operator: &Operator<'_>) -> String {
 }
 
 fn check_inputs(operator: &Operator<'_>) -> String {
-    let Some(first) = operator.inputs().find(|array| array.fixed.is_none()).or(operator.inputs().next()) else {
-        return String::new();
-    };
+    let first = chooses(operator);
     let check = |array: &Array| {
-        let ty =
-            array.fixed.map_or_else(|| format!("{}.scalar_type()", first.name), |(_, aten)| format!("at::k{aten}"));
-        format!("  check_like({0}, \"{0}\", {ty}, {1});", array.name, first.name)
+        let ty = array.fixed.map_or_else(|| format!("{first}.scalar_type()"), |aten| format!("at::k{aten}"));
+        format!("  check_like({0}, \"{0}\", {ty}, {first});", array.name)
     };
     joined(operator.inputs().map(check), "\n")
 }
@@ -225,20 +216,15 @@ impl<'o> All<'o> {
     fn meta_function(&self, one: &One) -> String {
         let operator = self.operator;
         let sizes = joined(operator.inputs().map(|array| array.name.clone()), ", ");
-        let numbers = joined(
-            operator.numbers().filter(|number| number.kind == Kind::Int).map(|number| format!(", {}", number.name)),
-            "",
-        );
+        let numbers = joined(operator.integers().map(|number| format!(", {}", number.name)), "");
         let mut body = format!("  const auto s = sizes_of<c10::SymInt>({sizes});\n");
-        let first = options(operator);
+        let first = chooses(operator);
         let made = one.results.iter().map(|(_, like)| match like {
             Like::Parameter(name) => format!("at::empty_symint({name}.sym_sizes(), {name}.options())"),
             Like::Result(name) => {
                 let array = operator.results().find(|array| array.name == *name);
-                let fixed = array
-                    .and_then(|array| array.fixed)
-                    .map_or(String::new(), |(_, aten)| format!(".dtype(at::k{aten})"));
-                format!("at::empty_symint(shape_of_{name}<c10::SymInt>(s{numbers}), {first}.options(){fixed})")
+                let options = array.map_or(String::new(), |array| options(&first, array));
+                format!("at::empty_symint(shape_of_{name}<c10::SymInt>(s{numbers}), {options})")
             }
         });
         let made: Vec<String> = made.collect();
@@ -374,10 +360,16 @@ fn constants(operator: &Operator<'_>, one: &One) -> Vec<String> {
     (0..one.results.len()).filter(|at| !active.contains(at)).map(|at| format!("std::get<{at}>(results)")).collect()
 }
 
-/// The tensor whose type and device results have.
-fn options(operator: &Operator<'_>) -> String {
+/// The tensor whose type chooses among the versions, and whose device is that of all.
+fn chooses(operator: &Operator<'_>) -> String {
     let varies = operator.inputs().find(|array| array.fixed.is_none());
-    varies.or(operator.inputs().next()).map(|array| array.name.clone()).unwrap_or_default()
+    varies.map(|array| array.name.clone()).unwrap_or_default()
+}
+
+/// The type and the device of an array, where the tensor `first` has those of the operator.
+fn options(first: &str, array: &Array) -> String {
+    let own = array.fixed.map_or(String::new(), |aten| format!(".dtype(at::k{aten})"));
+    format!("{first}.options(){own}")
 }
 
 /// The parameters that all three have first.
@@ -393,7 +385,7 @@ fn own_parameters(operator: &Operator<'_>) -> Vec<(String, Option<Kind>)> {
 fn beginning(operator: &Operator<'_>, body: &mut String) {
     let inputs = joined(operator.inputs().map(|array| array.name.clone()), ", ");
     let numbers = joined(operator.numbers().map(|number| format!(", {}", number.name)), "");
-    let first = options(operator);
+    let first = chooses(operator);
     let _ = writeln!(body, "  check_inputs({inputs});\n  const auto s = sizes_of<int64_t>({inputs});");
     let _ =
         writeln!(body, "  typename Device::Guard guard({first}.device());\n  Launch launch = launch_of(s{numbers});");
@@ -402,16 +394,13 @@ fn beginning(operator: &Operator<'_>, body: &mut String) {
         let copy = if array.role == Role::InPlace { ".clone()" } else { "" };
         let _ = writeln!(body, "  Tensor {0}_own = {0}.contiguous(){copy};", array.name);
     }
-    let integers = joined(
-        operator.numbers().filter(|number| number.kind == Kind::Int).map(|number| format!(", {}", number.name)),
-        "",
-    );
+    let integers = joined(operator.integers().map(|number| format!(", {}", number.name)), "");
     for array in operator.arrays().filter(|array| array.role == Role::Output) {
-        let fixed = array.fixed.map_or(String::new(), |(_, aten)| format!(".dtype(at::k{aten})"));
         let _ = writeln!(
             body,
-            "  Tensor {0}_own = at::zeros(shape_of_{0}<int64_t>(s{integers}), {first}.options(){fixed});",
-            array.name
+            "  Tensor {0}_own = at::zeros(shape_of_{0}<int64_t>(s{integers}), {1});",
+            array.name,
+            options(&first, array)
         );
     }
 }
@@ -436,7 +425,7 @@ fn number_argument(operator: &Operator<'_>, number: &Number) -> String {
 
 /// Calls the function of the type of data that the tensors have.
 fn dispatched(operator: &Operator<'_>, function: &str, arguments: &[String], body: &mut String) {
-    let first = options(operator);
+    let first = chooses(operator);
     let _ = writeln!(body, "  if (!is_empty(launch)) {{\n    switch ({first}.scalar_type()) {{");
     for scalar in &operator.scalars {
         let call = format!("Device::{function}_{}(launch, {})", scalar.name, arguments.join(", "));
@@ -447,7 +436,7 @@ fn dispatched(operator: &Operator<'_>, function: &str, arguments: &[String], bod
         let _ = writeln!(body, "      case at::k{}: {done} break;", scalar.aten);
     }
     let known = joined(operator.scalars.iter().map(|scalar| scalar.name.to_owned()), ", ");
-    let full = format!("{}::{}", operator.statement.space, operator.statement.name);
+    let full = operator.full_name();
     let _ = writeln!(
         body,
         "      default: TORCH_CHECK(false, \"{full} takes {known}, and not \", {first}.scalar_type());\n    }}\n  }}"
@@ -490,7 +479,7 @@ fn extra_arguments(
 }
 
 fn check_cotangents(operator: &Operator<'_>, body: &mut String) {
-    let full = format!("{}::{}", operator.statement.space, operator.statement.name);
+    let full = operator.full_name();
     for array in operator.results().filter(|array| array.is_active) {
         let name = &array.name;
         let _ = writeln!(body, "  check_like(grad_{name}, \"grad_{name}\", {name}_own.scalar_type(), {name}_own);");
@@ -576,7 +565,7 @@ fn twice(operator: &Operator<'_>) -> One {
     if twice.has_record() {
         let _ = writeln!(body, "  size_t record_bytes = 0;");
         dispatched(operator, "record", &own_arguments(operator), &mut body);
-        let first = options(operator);
+        let first = chooses(operator);
         let _ = writeln!(
             body,
             "  Tensor record = at::zeros({{static_cast<int64_t>(record_bytes)}}, {first}.options().dtype(at::kByte)), record_after = at::zeros_like(record), d_record = at::zeros_like(record);"

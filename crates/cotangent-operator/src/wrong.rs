@@ -26,6 +26,14 @@ pub enum Wrong {
     /// Kernels for types of data that differ in more than that.
     #[error("the kernels for {0} and {1} have different parameters or derivatives")]
     VersionsDiffer(&'static str, &'static str),
+    /// A type of data that nothing tells.
+    #[error("the operator has versions for {0}, and no array that it takes has elements of that type to choose by")]
+    NoTypeOfData(String),
+    /// Variables of the device, of which the operator has copies of its own.
+    #[error(
+        "the kernel uses variables of the device, and nothing sets them in an operator: {0}\n  Make them parameters of the kernel, which the operator takes as tensors."
+    )]
+    Variables(String),
     /// Nothing to differentiate.
     #[error("the kernel stores to no array of floating values, so the operator has no result")]
     NoResult,

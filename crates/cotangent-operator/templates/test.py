@@ -24,7 +24,7 @@ def inputs():
 
 class Operator(unittest.TestCase):
     def test_its_gradient_is_that_of_differences(self):
-        self.assertTrue(torch.autograd.gradcheck(MODULE.@NAME@, inputs()))
+        self.assertTrue(torch.autograd.gradcheck(MODULE.@NAME@, inputs()@STEPS@))
 
 @TWICE@    def test_it_is_an_operator_as_pytorch_wants_it(self):
         torch.library.opcheck(MODULE.@NAME@, inputs())

@@ -33,6 +33,18 @@ template <class T> __global__ void relax(T* u, const int* index, const T* by, T*
 }
 """
 
+# With weights that are `float` whatever the type of data is.
+WEIGH = """
+#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+template <class T> __global__ void weigh(const T* x, const float* weights, T* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = T(weights[i] * float(x[i]) * float(x[i]));
+}
+"""
+
+WEIGH_STATED = dict(sizes={"x": "N", "weights": "N", "y": "N"}, values={"n": "N"}, grid="(N + 31) / 32", block="32")
+
 RELAX_STATED = dict(sizes={"u": "N", "index": "N", "by": "M", "gone": "N"}, values={"n": "N"}, grid="(N + 31) / 32", block="32")
 
 
@@ -148,6 +160,33 @@ class InPlace(unittest.TestCase):
         torch.testing.assert_close(u.grad, (1 + 0.3 * by[self.index.long()]) ** 3)
         with self.assertRaisesRegex(RuntimeError, "takes float, and not Double"):
             relax(self.u, self.index, self.by, 0.3)
+
+
+class Types(unittest.TestCase):
+    def test_an_array_of_one_type_takes_no_other(self):
+        weigh = operator(WEIGH, "weigh<scalar_t>", "tests::weigh", **WEIGH_STATED)
+        x, weights = torch.rand(7, dtype=torch.double, requires_grad=True), torch.rand(7, requires_grad=True)
+        result = weigh(x, weights)
+        torch.testing.assert_close(result, (weights * x.float() * x.float()).double())
+        result.sum().backward()
+        torch.testing.assert_close(x.grad, (2 * weights * x).double())
+        torch.testing.assert_close(weights.grad, x.detach().float() ** 2)
+        torch.library.opcheck(weigh, (x, weights))
+        with self.assertRaisesRegex(RuntimeError, "weights is of type Double, and is to be of type Float"):
+            weigh(x, weights.double())
+
+    def test_operators_for_half_precisions(self):
+        weigh = operator(WEIGH, "weigh<scalar_t>", "tests::weigh_half", types=("half", "bfloat16"), **WEIGH_STATED)
+        for half in (torch.float16, torch.bfloat16):
+            x, weights = (torch.rand(7) + 0.5).to(half).requires_grad_(), torch.rand(7, requires_grad=True)
+            result = weigh(x, weights)
+            exact = x.detach().float()
+            torch.testing.assert_close(result, (weights * exact * exact).to(half))
+            result.sum().backward()
+            torch.testing.assert_close(x.grad, (2 * weights * exact).to(half))
+            torch.testing.assert_close(weights.grad, exact**2)
+            with self.assertRaisesRegex(RuntimeError, "takes half, bfloat16, and not Float"):
+                weigh(exact, weights)
 
 
 class Norm(unittest.TestCase):

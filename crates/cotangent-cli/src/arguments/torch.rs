@@ -50,8 +50,8 @@ pub(crate) struct Torch {
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) shared: String,
 
-    /// Types of data that the operator takes: float, double, half, bfloat16. A kernel without `scalar_t` takes the first
-    #[arg(long, value_name = "TYPES", value_delimiter = ',', default_value = "float,double")]
+    /// The types of data that `scalar_t` stands for: float, double, half, bfloat16 [default: float,double]
+    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
     pub(crate) types: Vec<String>,
 
     /// The folder that the project is written into

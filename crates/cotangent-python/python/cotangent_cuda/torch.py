@@ -30,13 +30,14 @@ def operator(
     block: str,
     values: Optional[Mapping[str, str]] = None,
     shared: str = "0",
-    types: Sequence[str] = ("float", "double"),
+    types: Sequence[str] = (),
     cuda: Sequence[int] = (),
     flags: Sequence[str] = (),
 ) -> Any:
     """The operator of a kernel: ``torch.ops.LIBRARY.NAME``, with autograd, twice, for tensors of the CPU and, with ``cuda``, of GPUs.
 
-    ``fn`` may name the type of data ``scalar_t``: ``"sample<scalar_t>"``. ``name`` is ``"library::name"``. ``sizes`` has the sizes of each array,
+    ``fn`` may name the type of data ``scalar_t``: ``"sample<scalar_t>"``; ``types`` says what that stands for, ``("float", "double")`` if it
+    does not. ``name`` is ``"library::name"``. ``sizes`` has the sizes of each array,
     ``{"image": "B, C, H, W"}``; ``values`` those of numbers that follow from them, ``{"width": "W"}``; other numbers are arguments of the operator.
     ``grid``, ``block`` and ``shared`` are computed of sizes: ``"(B * C * H * W + 127) / 128"``. ``cuda`` lists architectures for nvcc, ``[80, 90]``.
 
@@ -76,7 +77,7 @@ def project(
     block: str,
     values: Optional[Mapping[str, str]] = None,
     shared: str = "0",
-    types: Sequence[str] = ("float", "double"),
+    types: Sequence[str] = (),
     flags: Sequence[str] = (),
 ) -> None:
     """Writes the operator's sources, its build file and its test into a folder, as ``cotangent torch`` does."""
@@ -93,7 +94,8 @@ def _words(
     shared: str,
     types: Sequence[str],
 ) -> List[str]:
-    words = ["--fn", fn, "--name", name, "--grid", grid, "--block", block, "--shared", shared, "--types", ",".join(types)]
+    words = ["--fn", fn, "--name", name, "--grid", grid, "--block", block, "--shared", shared]
+    words += ["--types", ",".join(types)] if types else []
     for array, stated in sizes.items():
         words += ["--size", f"{array}={stated}"]
     for number, stated in values.items():

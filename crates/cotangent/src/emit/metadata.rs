@@ -8,8 +8,8 @@ use super::scope::{Program, Scope};
 use super::{Dialect, types};
 use crate::ir::layout::layout;
 use crate::ir::{
-    Builtin, Expr, ExprKind, Function, LocalId, Module, NEEDED, NEEDS_NOTHING, Place, PlaceKind, Space, Stmt, StmtKind,
-    Type, UnaryOp, walk,
+    Builtin, Expr, ExprKind, Function, FunctionId, Global, GlobalStorage, LocalId, Module, NEEDED, NEEDS_NOTHING,
+    Place, PlaceKind, Space, Stmt, StmtKind, Type, UnaryOp, walk,
 };
 
 /// What a program must know of a derivative.
@@ -23,10 +23,20 @@ pub struct Metadata {
     pub functions: Vec<Described>,
     /// In the order named.
     pub adjoints: Vec<Adjoint>,
+    /// Variables of the device that the function uses and that hold what its program stores there: not those in constant memory
+    /// with an initial value.
+    pub variables: Vec<String>,
     /// Of the split form, the parameters whose memory must be unchanged when the reverse sweep runs.
     pub read_after: Vec<String>,
     /// The memory that takes values from one sweep to the other.
     pub record: Option<Record>,
+}
+
+impl Metadata {
+    /// The function that does this, as [`Described::does`] has it.
+    pub fn function_that(&self, does: &str) -> Option<&Described> {
+        self.functions.iter().find(|function| function.does == does)
+    }
 }
 
 /// A function of the text.
@@ -87,9 +97,10 @@ pub struct Record {
     pub counted_by: Option<String>,
 }
 
-/// Describes the derivative of a function with respect to what has these names. Functions of the host are left out where they are not
-/// printed.
-pub fn metadata(asked: &Function, named: &[&str], derivative: &Module, has_host: bool) -> Metadata {
+/// Describes the derivative of a function of a module with respect to what has these names. Functions of the host are left out where
+/// they are not printed.
+pub fn metadata(primal: &Module, asked: FunctionId, named: &[&str], derivative: &Module, has_host: bool) -> Metadata {
+    let asked = &primal.functions[asked];
     let functions = &derivative.functions;
     let is_printed = |function: &&Function| has_host || function.space != Space::Host;
     let program = Program::alone(derivative, Dialect::Cuda);
@@ -111,8 +122,17 @@ pub fn metadata(asked: &Function, named: &[&str], derivative: &Module, has_host:
         form: if is_split { "split" } else { "joint" },
         functions: described,
         adjoints: named.iter().zip(asked.params.len()..).filter_map(of).collect(),
+        variables: primal.globals.iter().filter(is_set_by_program).map(|global| global.name.to_string()).collect(),
         read_after: if is_split { read_after(derivative) } else { Vec::new() },
         record: main.and_then(|main| record(scope, main)),
+    }
+}
+
+fn is_set_by_program(global: &&Global) -> bool {
+    match global.storage {
+        GlobalStorage::Device | GlobalStorage::Managed => true,
+        GlobalStorage::Constant => global.init.is_none(),
+        GlobalStorage::Constexpr | GlobalStorage::Host => false,
     }
 }
 
