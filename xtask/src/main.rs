@@ -1,5 +1,5 @@
 //! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
-//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`, `wheel`, `python`, `torch`.
+//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`, `wheel`, `python`, `torch`, `jax`.
 
 mod compiled;
 mod corpus;
@@ -120,6 +120,8 @@ enum Task {
     Python,
     /// The same with PyTorch, which it installs: operators beside PyTorch's own, and the examples of operators.
     Torch,
+    /// The same with JAX.
+    Jax,
 }
 
 fn main() -> ExitCode {
@@ -146,6 +148,7 @@ fn main() -> ExitCode {
         Task::Wheel => python::wheel(Profile::Released).map(|_| ()),
         Task::Python => python::python(),
         Task::Torch => python::torch(),
+        Task::Jax => python::jax(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! The Python package: its wheel, and its tests in an environment of their own, also with PyTorch.
+//! The Python package: its wheel, and its tests in an environment of their own, also with PyTorch and with JAX.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use cotangent_driver::Environment;
 
-use crate::setup::torch_tools;
+use crate::setup::{jax_tools, torch_tools};
 use crate::workspace;
 
 /// Where the package lies.
@@ -77,11 +77,16 @@ pub(crate) fn python() -> Result<()> {
 pub(crate) fn torch() -> Result<()> {
     let environment = Fresh::with(&torch_tools()?.join("bin"))?;
     environment.run(&["-c", "import torch; print('PyTorch', torch.__version__)"])?;
-    for example in ["sample", "layer_norm", "splats"] {
-        let path = workspace::root().join("examples/operators").join(format!("{example}.py"));
-        environment.run(&[&path.display().to_string()])?;
-    }
+    environment.run_examples("")?;
     environment.run(&["-m", "unittest", "discover", "--verbose", "--start-directory", &tests("tests_torch")])
+}
+
+/// And with JAX.
+pub(crate) fn jax() -> Result<()> {
+    let environment = Fresh::with(&jax_tools()?.join("bin"))?;
+    environment.run(&["-c", "import jax; print('JAX', jax.__version__)"])?;
+    environment.run_examples("_jax")?;
+    environment.run(&["-m", "unittest", "discover", "--start-directory", &tests("tests_jax")])
 }
 
 fn tests(folder: &str) -> String {
@@ -108,6 +113,15 @@ impl Fresh {
         fs::write(&link, format!("{}\n", others.display()))
             .with_context(|| format!("cannot write {}", link.display()))?;
         Ok(Fresh { scratch, python })
+    }
+
+    /// Runs the examples of operators whose names end so.
+    fn run_examples(&self, suffix: &str) -> Result<()> {
+        for example in ["sample", "layer_norm", "splats"] {
+            let path = workspace::root().join("examples/operators").join(format!("{example}{suffix}.py"));
+            self.run(&[&path.display().to_string()])?;
+        }
+        Ok(())
     }
 
     /// Runs Python in a folder where no source of ours is found by chance.

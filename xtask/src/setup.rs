@@ -62,6 +62,11 @@ pub(crate) fn torch_tools() -> Result<PathBuf> {
     Ok(venv)
 }
 
+/// The environment with JAX.
+pub(crate) fn jax_tools() -> Result<PathBuf> {
+    Ok(Environment::of_process().cache()?.join("jax"))
+}
+
 /// Installs.
 pub(crate) fn setup() -> Result<()> {
     let environment = Environment::of_process();
@@ -78,7 +83,7 @@ pub(crate) fn setup() -> Result<()> {
         lay_out_toolkit(&headers, &toolkit)?;
     }
     python_packages(&cache.join("checkers"), CHECKERS)?;
-    python_packages(&cache.join("jax"), JAX)?;
+    python_packages(&jax_tools()?, JAX)?;
     python_packages(&cache.join("python"), PYTHON)?;
     nextest(&environment)
 }

@@ -11,6 +11,7 @@ mod exit;
 mod grad;
 mod json;
 mod linked;
+mod operator;
 mod print;
 mod programs;
 mod reading;
@@ -20,7 +21,6 @@ mod selftest;
 mod standard_input;
 mod terminal;
 mod text;
-mod torch;
 mod whereabouts;
 
 use std::ffi::OsString;
@@ -28,6 +28,7 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Task};
 use check::random_kernels;
+use cotangent_operator::Framework;
 use standard_input::StandardInput;
 use terminal::Terminal;
 
@@ -79,7 +80,8 @@ fn carry_out(task: &Task, terminal: &Terminal) -> anyhow::Result<u8> {
         Task::Cc(options) => cc::cc(options, terminal),
         Task::Build(options) => build::build(options, terminal),
         Task::Run(options) => run::run(options, terminal),
-        Task::Torch(options) => torch::torch(options, terminal),
+        Task::Torch(options) => operator::operator(Framework::Torch, options, terminal),
+        Task::Jax(options) => operator::operator(Framework::Jax, options, terminal),
         Task::Selftest(options) => selftest::selftest(options, terminal),
         Task::Where { what } => whereabouts::print(*what),
         Task::Doctor => Ok(doctor::doctor()),

@@ -41,6 +41,14 @@ pub(crate) enum Argument {
     Number(Number),
 }
 
+/// What an operator takes.
+#[derive(Clone)]
+pub(crate) struct Operand {
+    pub(crate) name: String,
+    /// Of a number; an array has none.
+    pub(crate) kind: Option<Kind>,
+}
+
 /// An array, which is a tensor.
 pub(crate) struct Array {
     pub(crate) name: String,
@@ -209,12 +217,37 @@ impl<'a> Operator<'a> {
         self.arrays().filter(|array| array.role != Role::Input)
     }
 
-    /// The numbers that come in.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = &Number> {
+    /// The input whose type chooses among the versions, and whose device is that of all.
+    pub(crate) fn chooses(&self) -> &str {
+        self.inputs().find(|array| array.fixed.is_none()).map_or("", |array| &array.name)
+    }
+
+    /// What the operator takes, in the kernel's order.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = Operand> {
         self.arguments.iter().filter_map(|argument| match argument {
-            Argument::Number(number) if number.value.is_none() => Some(number),
-            Argument::Number(_) | Argument::Array(_) => None,
+            Argument::Array(array) if array.role == Role::Output => None,
+            Argument::Array(array) => Some(Operand { name: array.name.clone(), kind: None }),
+            Argument::Number(number) if number.value.is_some() => None,
+            Argument::Number(number) => Some(Operand { name: number.name.clone(), kind: Some(number.kind) }),
         })
+    }
+
+    /// The kernel's numbers.
+    pub(crate) fn all_numbers(&self) -> impl Iterator<Item = &Number> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Number(number) => Some(number),
+            Argument::Array(_) => None,
+        })
+    }
+
+    /// Those that come in.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = &Number> {
+        self.all_numbers().filter(|number| number.value.is_none())
+    }
+
+    /// The kernel's number of this name.
+    pub(crate) fn number(&self, name: &str) -> Option<&Number> {
+        self.all_numbers().find(|number| number.name == name)
     }
 
     /// The whole ones among them.
@@ -245,10 +278,7 @@ impl<'a> Operator<'a> {
         if let Some((name, _)) = sizes.iter().find(|(name, _)| !is_array(name)) {
             return Err(Wrong::NoParameter(name.clone(), "array"));
         }
-        let is_number = |name: &str| {
-            self.arguments.iter().any(|argument| matches!(argument, Argument::Number(number) if number.name == name))
-        };
-        if let Some((name, _)) = values.iter().find(|(name, _)| !is_number(name)) {
+        if let Some((name, _)) = values.iter().find(|(name, _)| self.number(name).is_none()) {
             return Err(Wrong::NoParameter(name.clone(), "number"));
         }
         if !self.results().any(|array| array.is_active) {

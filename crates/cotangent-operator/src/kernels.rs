@@ -3,13 +3,14 @@
 use cotangent::emit::Parameter;
 
 use crate::arguments::{Argument, Extra, Of, Operator, Own, Part, element_of, own_parameters, vjp};
+use crate::package::joined;
 use crate::version::{Level, Version};
 
 const HEADER: &str = include_str!("../templates/kernels.h");
 const LAUNCHING: &str = include_str!("../templates/launching.h");
 
 /// The devices for which kernels are compiled: the namespace of their functions ends so.
-pub(crate) const DEVICES: [&str; 2] = ["cpu", "cuda"];
+const DEVICES: [&str; 2] = ["cpu", "cuda"];
 
 /// A function of `kernels.h`: `forward_float`.
 struct Declared {
@@ -25,12 +26,12 @@ impl Declared {
 }
 
 /// The namespace of the functions for a device.
-pub(crate) fn namespace(operator: &Operator<'_>, device: &str) -> String {
+fn namespace(operator: &Operator<'_>, device: &str) -> String {
     format!("{}_{}_{device}", operator.statement.space, operator.statement.name)
 }
 
 /// The names of functions that the operator calls, for one type of data.
-pub(crate) fn function_names(operator: &Operator<'_>) -> Vec<&'static str> {
+fn function_names(operator: &Operator<'_>) -> Vec<&'static str> {
     let record = operator.twice.as_ref().filter(|twice| twice.has_record()).map(|_| "record");
     let twice = operator.twice.as_ref().map(|_| "backward_backward");
     ["forward", "backward"].into_iter().chain(record).chain(twice).collect()
@@ -85,6 +86,16 @@ fn spelled(ty: &str) -> &str {
         "float" | "double" | "__half" | "__nv_bfloat16" => "double",
         ty => ty,
     }
+}
+
+/// What the class of a device calls the functions for it, in C++.
+pub(crate) fn aliases(operator: &Operator<'_>, device: &str) -> String {
+    let space = namespace(operator, device);
+    let mut names = vec!["error".to_owned()];
+    for scalar in &operator.scalars {
+        names.extend(function_names(operator).iter().map(|name| format!("{name}_{}", scalar.name)));
+    }
+    joined(names.iter().map(|name| format!("  static constexpr auto {name} = {space}::{name};")), "\n")
 }
 
 /// `forward.cu`.

@@ -1,72 +1,63 @@
-//! What Python needs of an operator: its module, its build file, its test.
+//! What the Python packages for all frameworks have in common: the build file, inputs of tests, names.
 
-use crate::arguments::{Argument, Array, Kind, Operator, Role};
+use crate::arguments::{Array, Kind, Operator};
+use crate::expression::Expression;
 use crate::version::{SCALARS, Scalar};
 
-const INIT: &str = include_str!("../templates/init.py");
 const BUILD: &str = include_str!("../templates/build.py");
-const TEST: &str = include_str!("../templates/test.py");
 
-const TWICE: &str = "    def test_its_second_derivative_is_that_of_differences(self):
-        self.assertTrue(torch.autograd.gradgradcheck(MODULE.@NAME@, inputs()@STEPS@))
-
-";
-
-/// The version of CUDA's runtime that the wheels of PyTorch bring.
+/// The version of CUDA's runtime that the wheels of frameworks bring.
 const CUDA: &str = "13";
 
-/// `__init__.py`.
-pub(crate) fn init(operator: &Operator<'_>, source: &str) -> String {
-    named(operator, INIT).replace("@SOURCE@", source)
-}
+/// Words that are no names in Python, and may be in C++.
+const KEYWORDS: &str = "None True False as assert async await def del elif except finally from global import in is lambda nonlocal pass raise with yield";
 
-/// `build.py`.
-pub(crate) fn build(operator: &Operator<'_>) -> String {
+/// `build.py`. The function `framework` says what the operator is compiled with.
+pub(crate) fn build(operator: &Operator<'_>, framework: &str) -> String {
     let twice = operator.twice.as_ref().map(|_| "backward_backward.cu");
-    let files: Vec<String> =
-        ["forward.cu", "backward.cu"].into_iter().chain(twice).map(|name| format!("\"{name}\"")).collect();
-    named(operator, BUILD).replace("@KERNEL_FILES@", &files.join(", ")).replace("@CUDA@", CUDA)
+    let files = ["forward.cu", "backward.cu"].into_iter().chain(twice).map(|name| format!("\"{name}\""));
+    let files = joined(files, ", ");
+    let text = BUILD.replace("@FRAMEWORK@", framework.trim_end()).replace("@KERNEL_FILES@", &files);
+    named(operator, &text).replace("@CUDA@", CUDA)
 }
 
-/// `test_NAME.py`.
-pub(crate) fn test(operator: &Operator<'_>) -> String {
-    let scalar = most_digits(operator);
-    let names = operator.size_names();
-    let sizes = if names.is_empty() {
-        String::new()
-    } else {
-        let numbers: Vec<String> = (2..2 + names.len()).map(|size| size.to_string()).collect();
-        format!("{} = {}\n", names.join(", "), numbers.join(", "))
-    };
-    let numbers: Vec<String> =
-        operator.numbers().map(|number| format!("{} = {}\n", number.name, of_kind(number.kind))).collect();
-    let inputs = operator.arguments.iter().filter_map(|argument| match argument {
-        Argument::Array(array) => (array.role != Role::Output).then(|| tensor(array, scalar)),
-        Argument::Number(number) => number.value.is_none().then(|| number.name.clone()),
-    });
-    let inputs: Vec<String> = inputs.map(|input| format!("        {input},")).collect();
-    let twice = if operator.twice.is_some() { TWICE } else { "" };
-    let text = TEST
-        .replace("@TWICE@", twice)
-        .replace("@STEPS@", steps(scalar))
-        .replace("@SIZES@\n", &sizes)
-        .replace("@NUMBERS@\n", &numbers.concat());
-    named(operator, &text).replace("@INPUTS@", &inputs.join("\n"))
+/// What tests of an operator give it.
+pub(crate) struct Tested<'o> {
+    operator: &'o Operator<'o>,
+    /// The type of data in which differences say the most.
+    pub(crate) scalar: Scalar,
 }
 
-/// The type of data in which differences say the most.
-fn most_digits(operator: &Operator<'_>) -> Scalar {
-    let order = ["double", "float", "half", "bfloat16"];
-    let rank = |scalar: &&Scalar| order.iter().position(|name| *name == scalar.name);
-    operator.scalars.iter().min_by_key(rank).copied().unwrap_or(SCALARS[0])
-}
+impl<'o> Tested<'o> {
+    pub(crate) fn of(operator: &'o Operator<'o>) -> Tested<'o> {
+        let order = ["double", "float", "half", "bfloat16"];
+        let rank = |scalar: &&Scalar| order.iter().position(|name| *name == scalar.name);
+        Tested { operator, scalar: operator.scalars.iter().min_by_key(rank).copied().unwrap_or(SCALARS[0]) }
+    }
 
-/// How differences are taken in a type of data, and how near they must be.
-fn steps(scalar: Scalar) -> &'static str {
-    match scalar.name {
-        "double" => "",
-        "float" => ", eps=1e-3, atol=1e-2, rtol=1e-2",
-        _ => ", eps=0.1, atol=0.1, rtol=0.1",
+    /// The sizes of an array, as a tuple has them.
+    pub(crate) fn sizes(&self, array: &Array) -> String {
+        let sizes = joined(array.sizes.iter().map(|size| size.python(python)), ", ");
+        format!("{sizes}{}", if array.sizes.len() == 1 { "," } else { "" })
+    }
+
+    /// A test, with small sizes that differ, numbers, and inputs as the framework makes them.
+    pub(crate) fn fill(&self, text: &str, indent: &str, tensor: impl Fn(&Array) -> String) -> String {
+        let operator = self.operator;
+        let names = operator.size_names();
+        let values = joined((2..2 + names.len()).map(|size| size.to_string()), ", ");
+        let sizes = match names.len() {
+            0 => String::new(),
+            _ => format!("{} = {values}\n", joined(names.iter().map(|name| python(name)), ", ")),
+        };
+        let numbers = operator.numbers().map(|number| format!("{} = {}\n", python(&number.name), of_kind(number.kind)));
+        let inputs = operator.operands().map(|operand| {
+            let array = operator.inputs().find(|array| array.name == operand.name);
+            format!("{indent}{},", array.map_or_else(|| python(&operand.name), &tensor))
+        });
+        text.replace("@SIZES@\n", &sizes)
+            .replace("@NUMBERS@\n", &joined(numbers, ""))
+            .replace("@INPUTS@", &joined(inputs, "\n"))
     }
 }
 
@@ -78,34 +69,37 @@ fn of_kind(kind: Kind) -> &'static str {
     }
 }
 
-fn tensor(array: &Array, scalar: Scalar) -> String {
-    let sizes: Vec<String> = array.sizes.iter().map(|size| size.python(str::to_owned)).collect();
-    let sizes = format!("{}{}", sizes.join(", "), if sizes.len() == 1 { "," } else { "" });
-    match array.fixed {
-        Some(aten) => format!("torch.ones(({sizes}), dtype=torch.{})", spelled(aten)),
-        None => {
-            let wants = if array.is_active { ", requires_grad=True" } else { "" };
-            format!("torch.rand(({sizes}), dtype=torch.{}{wants})", spelled(scalar.aten))
-        }
-    }
+/// A name as Python allows it.
+pub(crate) fn python(name: &str) -> String {
+    let is_keyword = KEYWORDS.split(' ').any(|word| word == name);
+    format!("{name}{}", if is_keyword { "_" } else { "" })
 }
 
-/// PyTorch's name in Python for a type of ATen's.
-fn spelled(aten: &str) -> &'static str {
+/// NumPy's name for a type of ATen's.
+pub(crate) fn dtype(aten: &str) -> &'static str {
     match aten {
-        "Float" => "float",
-        "Double" => "double",
-        "Half" => "half",
+        "Float" => "float32",
+        "Double" => "float64",
+        "Half" => "float16",
         "BFloat16" => "bfloat16",
-        "Long" => "long",
-        "Short" => "short",
+        "Long" => "int64",
+        "Short" => "int16",
         "Char" => "int8",
         "Byte" => "uint8",
         "Bool" => "bool",
-        _ => "int",
+        _ => "int32",
     }
 }
 
-fn named(operator: &Operator<'_>, text: &str) -> String {
+/// The sizes of an array, as they were stated.
+pub(crate) fn words_of(array: &Array) -> String {
+    joined(array.sizes.iter().map(|size: &Expression| size.cpp(str::to_owned)), ", ")
+}
+
+pub(crate) fn named(operator: &Operator<'_>, text: &str) -> String {
     text.replace("@SPACE@", &operator.statement.space).replace("@NAME@", &operator.statement.name)
+}
+
+pub(crate) fn joined(parts: impl Iterator<Item = String>, between: &str) -> String {
+    parts.collect::<Vec<_>>().join(between)
 }

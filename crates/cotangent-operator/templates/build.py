@@ -40,21 +40,20 @@ def for_cuda(cotangent, architectures, nvcc):
     return [f"{file}.o" for file in KERNELS]
 
 
-def operator(objects, cuda_home):
-    import torch
+@FRAMEWORK@
 
-    root = Path(torch.__file__).parent
-    flags = ["-O2", "-fPIC", "-fvisibility=hidden", "-std=c++20", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"]
-    folders = [root / "include", root / "include/torch/csrc/api/include"]
-    libraries = ["-ltorch", "-ltorch_cpu", "-lc10"]
+
+def operator(objects, cuda_home):
+    source, flags, folders, libraries = framework(bool(objects))
+    flags = ["-O2", "-fPIC", "-fvisibility=hidden", *flags]
     if objects:
         flags += ["-DWITH_CUDA"]
-        folders += [Path(cuda_home, "include")]
-        libraries += ["-ltorch_cuda", "-lc10_cuda", f"-L{Path(cuda_home, 'lib')}", f"-L{Path(cuda_home, 'lib64')}", "-l:libcudart.so.@CUDA@"]
-    libraries += ["-L.", "-l:lib@NAME@_cpu.so", "-Wl,-rpath,$ORIGIN", f"-Wl,-rpath,{root / 'lib'}"]
+        folders = [*folders, Path(cuda_home, "include")]
+        libraries = [*libraries, f"-L{Path(cuda_home, 'lib')}", f"-L{Path(cuda_home, 'lib64')}", "-l:libcudart.so.@CUDA@"]
+    libraries = [*libraries, "-L.", "-l:lib@NAME@_cpu.so", "-Wl,-rpath,$ORIGIN"]
     includes = [word for folder in folders for word in ("-isystem", folder)]
     compiler = os.environ.get("CXX", "c++")
-    run([compiler, *flags, *includes, "-shared", "-o", "lib@NAME@.so.made", "operator.cpp", *objects, f"-L{root / 'lib'}", *libraries])
+    run([compiler, *flags, *includes, "-shared", "-o", "lib@NAME@.so.made", source, *objects, *libraries])
     os.replace(HERE / "lib@NAME@.so.made", HERE / "lib@NAME@.so")
 
 

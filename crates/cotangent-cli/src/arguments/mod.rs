@@ -2,7 +2,7 @@
 //! program's. Both are cut off before anything is interpreted, so that neither can be taken for the other.
 
 mod check;
-mod torch;
+mod operator;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use cotangent::transform::RecordBudget;
 
 pub(crate) use self::check::{Check, Target, planners};
-pub(crate) use self::torch::Torch;
+pub(crate) use self::operator::Operator;
 
 /// CUDA C++ in, CUDA C++ out, and it runs on a CPU.
 ///
@@ -78,7 +78,15 @@ pub(crate) enum Task {
     ///
     /// The project has the kernel and its gradients as CUDA C++, the operator in C++, its Python module, a build file and a
     /// test. On the CPU the kernels run by the executor; for GPUs they are compiled by nvcc.
-    Torch(Torch),
+    #[command(after_help = operator::TORCH)]
+    Torch(Operator),
+    /// Make a JAX operator of a kernel: the sources of a small project, with its derivatives, to build and to commit
+    ///
+    /// The project has the kernel and its gradients as CUDA C++, handlers for XLA's foreign function interface, a Python module
+    /// with the rules of its derivatives, a build file and a test. On the CPU the kernels run by the executor; for GPUs they are
+    /// compiled by nvcc.
+    #[command(after_help = operator::JAX)]
+    Jax(Operator),
     /// Try the whole tool on this machine: with nvcc, and with --gpu on the GPU
     ///
     /// The command carries over three hundred small programs: kernels, device functions and host functions, and examples.
@@ -103,7 +111,7 @@ impl Task {
     pub(crate) fn is_json(&self) -> bool {
         match self {
             Task::Check(options) => options.json,
-            Task::Torch(options) => options.json,
+            Task::Torch(options) | Task::Jax(options) => options.json,
             Task::Print(_) | Task::Grad(_) | Task::Run(_) | Task::Build(_) | Task::Cc(_) => false,
             Task::Selftest(_) | Task::Where { .. } | Task::Doctor => false,
         }
@@ -117,7 +125,7 @@ impl Task {
             Task::Check(options) => Some((&mut options.what.file, &mut options.reading.flags)),
             Task::Run(options) => Some((&mut options.file, &mut options.reading.flags)),
             Task::Build(options) => Some((&mut options.file, &mut options.reading.flags)),
-            Task::Torch(options) => Some((&mut options.file, &mut options.reading.flags)),
+            Task::Torch(options) | Task::Jax(options) => Some((&mut options.file, &mut options.reading.flags)),
             Task::Cc(_) | Task::Selftest(_) | Task::Where { .. } | Task::Doctor => None,
         }
     }
@@ -554,6 +562,7 @@ impl Arguments {
                 Task::Print(_)
                 | Task::Build(_)
                 | Task::Torch(_)
+                | Task::Jax(_)
                 | Task::Grad(_)
                 | Task::Cc(_)
                 | Task::Selftest(_)

@@ -1,4 +1,4 @@
-//! The command line of `cotangent torch`.
+//! The command lines of `cotangent torch` and `cotangent jax`.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,8 @@ use clap::Args;
 
 use super::Reading;
 
-/// `cotangent torch`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
+/// Examples of `cotangent torch`.
+pub(super) const TORCH: &str = "\
 Example:
   cotangent torch sample.cu --fn 'sample<scalar_t>' --name mine::sample -o sample_operator \\
     --size 'image=B, C, H, W' --size 'offset=B, 2, H, W' --size 'out=B, C, H, W' \\
@@ -16,8 +15,22 @@ Example:
     --grid '(B * C * H * W + 127) / 128' --block 128
   python sample_operator/build.py && python -m unittest discover sample_operator
 
-The page docs/pytorch.md has more.")]
-pub(crate) struct Torch {
+The page docs/pytorch.md has more.";
+
+/// Examples of `cotangent jax`.
+pub(super) const JAX: &str = "\
+Example:
+  cotangent jax sample.cu --fn 'sample<scalar_t>' --name mine::sample -o sample_operator \\
+    --size 'image=B, C, H, W' --size 'offset=B, 2, H, W' --size 'out=B, C, H, W' \\
+    --value batch=B --value channels=C --value height=H --value width=W \\
+    --grid '(B * C * H * W + 127) / 128' --block 128
+  python sample_operator/build.py && python -m unittest discover sample_operator
+
+The page docs/jax.md has more.";
+
+/// A kernel as an operator: how it is launched, and on what.
+#[derive(Debug, Args)]
+pub(crate) struct Operator {
     /// The CUDA file, or `-` for standard input
     pub(crate) file: PathBuf,
 

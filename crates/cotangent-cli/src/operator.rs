@@ -1,4 +1,4 @@
-//! `cotangent torch`: a kernel as a PyTorch operator, as the sources of a small project.
+//! `cotangent torch` and `cotangent jax`: a kernel as an operator of a framework, as the sources of a small project.
 
 use std::path::Path;
 
@@ -8,16 +8,18 @@ use cotangent_driver::derivative::{Extent, Mode, Wanted, print_derivative};
 use cotangent_driver::flags::ParseFlags;
 use cotangent_driver::program::{Failure, Form, Input, print};
 use cotangent_driver::{Environment, Tools};
-use cotangent_operator::{Expression, Launch, Level, SCALARS, Scalar, Statement, Version, names_of_second, project};
+use cotangent_operator::{
+    Expression, Framework, Launch, Level, SCALARS, Scalar, Statement, Version, names_of_second, project,
+};
 
-use crate::arguments::Torch;
+use crate::arguments::Operator;
 use crate::terminal::Terminal;
 use crate::{exit, reading};
 
 /// What stands for the type of data in the name of a template.
 const PLACE: &str = "scalar_t";
 
-pub(crate) fn torch(options: &Torch, terminal: &Terminal) -> Result<u8> {
+pub(crate) fn operator(framework: Framework, options: &Operator, terminal: &Terminal) -> Result<u8> {
     let statement = match statement(options) {
         Ok(statement) => statement,
         Err(error) => return Ok(terminal.usage(&format!("{error:#}"))),
@@ -41,7 +43,7 @@ pub(crate) fn torch(options: &Torch, terminal: &Terminal) -> Result<u8> {
         versions.iter_mut().for_each(|version| version.twice = None);
     }
     let source = options.file.file_name().unwrap_or_default().to_string_lossy();
-    let files = match project(&statement, &versions, &source) {
+    let files = match project(framework, &statement, &versions, &source) {
         Ok(files) => files,
         Err(wrong) => return Ok(terminal.usage(&wrong.to_string())),
     };
@@ -54,7 +56,7 @@ pub(crate) fn torch(options: &Torch, terminal: &Terminal) -> Result<u8> {
 }
 
 /// The types of data that the kernel's name is completed with; none for a kernel that has its own.
-fn scalars(options: &Torch) -> Result<Vec<Option<Scalar>>> {
+fn scalars(options: &Operator) -> Result<Vec<Option<Scalar>>> {
     match (options.function.contains(PLACE), options.types.as_slice()) {
         (false, []) => Ok(vec![None]),
         (false, _) => bail!("--types states what `{PLACE}` stands for, and `{}` has no `{PLACE}`", options.function),
@@ -77,7 +79,7 @@ fn scalar_of(metadata: &Metadata) -> Scalar {
 }
 
 /// What the user has stated.
-fn statement(options: &Torch) -> Result<Statement> {
+fn statement(options: &Operator) -> Result<Statement> {
     let Some((space, name)) = options.name.split_once("::") else {
         bail!(
             "`{}` is no name of an operator\n  It is a library's and the operator's own: mine::sample.",
@@ -130,7 +132,7 @@ fn three(text: &str, flag: &str) -> Result<Vec<Expression>> {
     Ok(sizes)
 }
 
-/// The arrays among what a gradient is made with respect to. Numbers are no tensors, and have no gradient in PyTorch.
+/// The arrays among what a gradient is made with respect to. Numbers are no tensors, and have no gradient in frameworks.
 fn differentiated(metadata: &Metadata) -> Vec<String> {
     let vjp = metadata.function_that("vjp");
     let is_array = |name: &str| {

@@ -1,4 +1,5 @@
-//! `cotangent torch` writes projects whose kernels compile, for the CPU and with nvcc. What PyTorch makes of them is for `cargo xtask torch`.
+//! `cotangent torch` and `cotangent jax` write projects whose kernels compile, for the CPU and with nvcc. What the frameworks make of them is
+//! for `cargo xtask torch` and `cargo xtask jax`.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -12,6 +13,11 @@ const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/oper
 fn torch(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
     command.current_dir(folder).arg("torch").args(words).output().unwrap()
+}
+
+fn jax(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    command.current_dir(folder).arg("jax").args(words).output().unwrap()
 }
 
 /// What is stated of the example with splats.
@@ -60,6 +66,25 @@ fn kernels_of_an_operator_compile_for_the_cpu_and_with_nvcc() {
         let output = compile.arg(include.trim()).args(["-c", kernel, "-o", "kernel.o"]).output().unwrap();
         assert!(output.status.success(), "{kernel}: {}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+#[test]
+fn kernels_for_jax_are_those_for_pytorch() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = format!("{EXAMPLES}/splats.cu");
+    for (name, made) in [("torch", torch as fn(&Path, &[&str]) -> Output), ("jax", jax)] {
+        let words: Vec<&str> = [source.as_str(), "-o", name].into_iter().chain(SPLATS).collect();
+        let output = made(folder.path(), &words);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let text = |file: &str| std::fs::read_to_string(folder.path().join(file)).unwrap();
+    for kernel in ["kernels.h", "forward.cu", "backward.cu", "backward_backward.cu"] {
+        assert_eq!(text(&format!("torch/{kernel}")), text(&format!("jax/{kernel}")), "{kernel}");
+    }
+    let module = text("jax/__init__.py");
+    let launch = "launch=[(width + 7) // 8, (height + 7) // 8, 1, 8, 8, 1, 0],";
+    assert!(module.contains(launch) && module.contains("_forward.defvjp(_forward_kept, _forward_pulled)"), "{module}");
+    assert!(text("jax/handlers.cpp").contains("CUDA_HANDLER(composite_backward_backward_double_cuda, "));
 }
 
 #[test]
