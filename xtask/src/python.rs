@@ -13,8 +13,8 @@ use crate::workspace;
 /// Where the package lies.
 const PACKAGE: &str = "crates/cotangent-python";
 
-/// What the wheel carries besides the compiler: the command, and the CUDA runtime for the CPU.
-const CARRIED: [&str; 2] = ["cotangent", "libcotangent_cudart.so"];
+/// What the wheel carries besides the compiler: the command, and the CUDA runtime for the CPU, which tests leave in `deps` alone.
+const CARRIED: [(&str, &str); 2] = [("", "cotangent"), ("deps", "libcotangent_cudart.so")];
 
 /// How the parts of the wheel are built.
 #[derive(Clone, Copy)]
@@ -46,8 +46,8 @@ pub(crate) fn wheel(profile: Profile) -> Result<PathBuf> {
     })?;
     let (profile, built) = profile.names();
     let carried = root.join(PACKAGE).join("python/cotangent_cuda/bin");
-    for name in CARRIED {
-        let file = root.join("target").join(built).join(name);
+    for (folder, name) in CARRIED {
+        let file = root.join("target").join(built).join(folder).join(name);
         fs::copy(&file, carried.join(name)).with_context(|| format!("cannot copy {}", file.display()))?;
     }
     let wheels = root.join("target/wheels").join(profile);
