@@ -35,7 +35,7 @@ pub(crate) fn operator(framework: Framework, options: &Operator, terminal: &Term
     let mut versions: Vec<Version> = Vec::new();
     for scalar in scalars {
         let function = scalar.map_or(options.function.clone(), |scalar| options.function.replace(PLACE, scalar.cuda));
-        let wrt = versions.first().map(|first| differentiated(&first.backward.metadata));
+        let wrt = versions.first().map_or(options.names(), |first| Some(differentiated(&first.backward.metadata)));
         let step = format!("Differentiating {function}");
         versions.push(terminal.step(&step, || version(&tools, &input, &function, scalar, wrt, terminal))?);
     }
@@ -74,7 +74,9 @@ fn scalar(name: &str) -> Result<Scalar> {
 /// The type of data of a kernel that has its own: that of the first array that has a gradient.
 fn scalar_of(metadata: &Metadata) -> Scalar {
     let inputs = metadata.adjoints.iter().filter(|adjoint| matches!(adjoint.before, "zero" | "gradient"));
-    let known = |adjoint: &Adjoint| SCALARS.into_iter().find(|scalar| scalar.cuda == adjoint.element);
+    let known = |adjoint: &Adjoint| {
+        SCALARS.into_iter().find(|scalar| scalar.cuda == cotangent_operator::scalar_of(&adjoint.element).0)
+    };
     inputs.filter_map(known).next().unwrap_or(SCALARS[0])
 }
 
@@ -93,6 +95,10 @@ fn statement(options: &Operator) -> Result<Statement> {
     if !is_name(space) || !is_name(name) {
         bail!("`{}` is no name of an operator: letters, digits and _ are allowed", options.name);
     }
+    let launch = |(grid, block): (&String, &String)| -> Result<Launch> {
+        let (grid, block) = (three(grid, "--grid")?, three(block, "--block")?);
+        Ok(Launch { grid, block, shared: options.shared.parse()? })
+    };
     let stated = |text: &String| -> Result<(String, String)> {
         let (name, value) =
             text.split_once('=').with_context(|| format!("`{text}` states nothing: NAME=… is wanted"))?;
@@ -111,11 +117,7 @@ fn statement(options: &Operator) -> Result<Statement> {
         name: name.to_owned(),
         sizes: sizes.collect::<Result<_>>()?,
         values: values.collect::<Result<_>>()?,
-        launch: Launch {
-            grid: three(&options.grid, "--grid")?,
-            block: three(&options.block, "--block")?,
-            shared: options.shared.parse()?,
-        },
+        launch: options.grid.as_ref().zip(options.block.as_ref()).map(launch).transpose()?,
     })
 }
 

@@ -117,9 +117,13 @@ fn what_makes_no_operator_is_said() {
 
 /// A project of a kernel with the arrays `x`, `w` and `y`.
 fn project(kernel: &str, function: &str) -> (TempDir, Output) {
+    stated(kernel, function, &["--grid", "1", "--block", "N"])
+}
+
+fn stated(kernel: &str, function: &str, words: &[&str]) -> (TempDir, Output) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("k.cu"), kernel).unwrap();
-    let mut words = vec!["k.cu", "--fn", function, "--name", "a::b", "--grid", "1", "--block", "N", "-o", "made"];
+    let mut words = [&["k.cu", "--fn", function, "--name", "a::b", "-o", "made"], words].concat();
     let sizes = ["x=N", "w=N", "y=N"].into_iter().filter(|size| kernel.contains(&format!("{}[", &size[..1])));
     words.extend(sizes.flat_map(|size| ["--size", size]));
     let output = torch(folder.path(), &words);
@@ -159,6 +163,40 @@ fn no_tensor_chooses_a_version_and_no_variable_is_left_unset() {
     assert!(said.contains("nothing sets them in an operator: `weights`"), "{said}");
     let (_folder, output) = project(&format!("__constant__ float weights[3] = {{1, 2, 3}};\n{body}"), "k");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn functions_of_the_host_launch_by_themselves() {
+    let kernel = "__global__ void k(const float* x, float* y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }";
+    let host = "void f(const float* x, float* y, cudaStream_t s) { k<<<1, 32, 0, s>>>(x, y); }";
+    let program = format!("{kernel}\n{host}");
+    let (folder, output) = stated(&program, "f", &[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let made = std::fs::read_to_string(folder.path().join("made/forward.cu")).unwrap();
+    let call = "forward_of_float::f(as<float>(x), as<float>(y), stream_of(launch));\n  return finished(launch);";
+    assert!(made.contains(call), "{made}");
+    let (folder, output) = stated(&program.replace(", cudaStream_t s", "").replace(", 0, s", ""), "f", &[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let made = std::fs::read_to_string(folder.path().join("made/backward.cu")).unwrap();
+    assert!(
+        made.contains("  if (!launch.waits) cudaStreamSynchronize(nullptr);\n  return finished(launch);"),
+        "{made}"
+    );
+    let said = |function: &str, words: &[&str]| {
+        let (_folder, output) = stated(&program, function, words);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(said("f", &["--grid", "1", "--block", "32"]).contains("which launches by itself"));
+    assert!(said("k", &[]).contains("the launch of the kernel is missing"));
+}
+
+#[test]
+fn vectors_are_a_last_size() {
+    let kernel = "__global__ void k(const float3* x, float* y) { y[threadIdx.x] = x[threadIdx.x].z; }";
+    let (_folder, output) = project(kernel, "k");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("`x` is an array of `float3`, so the last of its sizes is 3"), "{said}");
 }
 
 #[test]

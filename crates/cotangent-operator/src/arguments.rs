@@ -29,6 +29,11 @@ pub(crate) struct Twice {
 }
 
 impl Twice {
+    /// Whether an array of the function has an adjoint.
+    pub(crate) fn changes(&self, name: &str) -> bool {
+        self.extras.iter().any(|extra| matches!(&extra.of, Of::Array(of) if of == name))
+    }
+
     /// Whether the gradient records, so that its own gradient has a record to work in.
     pub(crate) fn has_record(&self) -> bool {
         self.own.contains(&Own::Record)
@@ -39,6 +44,8 @@ impl Twice {
 pub(crate) enum Argument {
     Array(Array),
     Number(Number),
+    /// The stream that a function of the host works in.
+    Stream,
 }
 
 /// What an operator takes.
@@ -57,6 +64,8 @@ pub(crate) struct Array {
     pub(crate) is_active: bool,
     /// The type of its elements, if it is not that of the version, as ATen spells it.
     pub(crate) fixed: Option<&'static str>,
+    /// How many of them the kernel's own element has: three in a `float3`.
+    pub(crate) width: usize,
     pub(crate) sizes: Vec<Expression>,
 }
 
@@ -155,6 +164,12 @@ const FIXED: [(&str, &str); 12] = [
     ("bool", "Bool"),
 ];
 
+/// What CUDA's vectors have that an operator takes.
+const VECTORS: [&str; 2] = ["float", "double"];
+
+/// As CUDA spells the type of a stream.
+pub(crate) const STREAM: &str = "cudaStream_t";
+
 /// Whole numbers that a kernel may take.
 const INTEGERS: [&str; 10] = [
     "int",
@@ -180,6 +195,11 @@ impl<'a> Operator<'a> {
         }
         let owns = versions.iter().map(|version| own_parameters(&version.backward.metadata));
         let owns: Vec<&[Parameter]> = owns.map(|own| own.ok_or(Wrong::NeedsProgram)).collect::<Result<_, _>>()?;
+        match (is_of_host(&first.backward.metadata), &statement.launch) {
+            (true, Some(_)) => return Err(Wrong::LaunchOfHost(first.backward.metadata.function.clone())),
+            (false, None) => return Err(Wrong::NoLaunch),
+            (true, None) | (false, Some(_)) => {}
+        }
         let variables: Vec<String> = first.backward.metadata.variables.iter().map(|name| format!("`{name}`")).collect();
         if !variables.is_empty() {
             return Err(Wrong::Variables(variables.join(", ")));
@@ -203,7 +223,7 @@ impl<'a> Operator<'a> {
     pub(crate) fn arrays(&self) -> impl Iterator<Item = &Array> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Array(array) => Some(array),
-            Argument::Number(_) => None,
+            Argument::Number(_) | Argument::Stream => None,
         })
     }
 
@@ -229,6 +249,7 @@ impl<'a> Operator<'a> {
             Argument::Array(array) => Some(Operand { name: array.name.clone(), kind: None }),
             Argument::Number(number) if number.value.is_some() => None,
             Argument::Number(number) => Some(Operand { name: number.name.clone(), kind: Some(number.kind) }),
+            Argument::Stream => None,
         })
     }
 
@@ -236,7 +257,7 @@ impl<'a> Operator<'a> {
     pub(crate) fn all_numbers(&self) -> impl Iterator<Item = &Number> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Number(number) => Some(number),
-            Argument::Array(_) => None,
+            Argument::Array(_) | Argument::Stream => None,
         })
     }
 
@@ -246,13 +267,32 @@ impl<'a> Operator<'a> {
     }
 
     /// The kernel's number of this name.
-    pub(crate) fn number(&self, name: &str) -> Option<&Number> {
-        self.all_numbers().find(|number| number.name == name)
+    pub(crate) fn number(&self, name: &str) -> &Number {
+        self.all_numbers().find(|number| number.name == name).expect("it is a number of the kernel")
+    }
+
+    /// The result of this name.
+    pub(crate) fn result(&self, name: &str) -> &Array {
+        self.results().find(|array| array.name == name).expect("it is a result of the kernel")
     }
 
     /// The whole ones among them.
     pub(crate) fn integers(&self) -> impl Iterator<Item = &Number> {
         self.numbers().filter(|number| number.kind == Kind::Int)
+    }
+
+    /// Three sizes of the grid, three of a block, and the bytes of shared memory, as they are printed. Of a function of the host, which
+    /// launches by itself, it is one thread, so that it is not taken for an empty launch.
+    pub(crate) fn launch(&self, printed: impl Fn(&Expression) -> String) -> [Vec<String>; 3] {
+        let three = |all: &[Expression]| {
+            let mut three: Vec<String> = all.iter().map(&printed).collect();
+            three.resize(3, "1".to_owned());
+            three
+        };
+        match &self.statement.launch {
+            Some(launch) => [three(&launch.grid), three(&launch.block), vec![printed(&launch.shared)]],
+            None => [three(&[]), three(&[]), vec!["0".to_owned()]],
+        }
     }
 
     /// Its name as PyTorch has it.
@@ -278,7 +318,7 @@ impl<'a> Operator<'a> {
         if let Some((name, _)) = sizes.iter().find(|(name, _)| !is_array(name)) {
             return Err(Wrong::NoParameter(name.clone(), "array"));
         }
-        if let Some((name, _)) = values.iter().find(|(name, _)| self.number(name).is_none()) {
+        if let Some((name, _)) = values.iter().find(|(name, _)| self.all_numbers().all(|number| number.name != *name)) {
             return Err(Wrong::NoParameter(name.clone(), "number"));
         }
         if !self.results().any(|array| array.is_active) {
@@ -298,12 +338,14 @@ impl<'a> Operator<'a> {
         }
         let of_arrays = self.results().map(|array| (format!("sizes of `{}`", array.name), &array.sizes[..]));
         let of_numbers = values.iter().map(|(name, value)| (format!("value of `{name}`"), std::slice::from_ref(value)));
-        let of_launch = [
-            ("grid", &launch.grid[..]),
-            ("block", &launch.block),
-            ("shared memory", std::slice::from_ref(&launch.shared)),
-        ];
-        let of_launch = of_launch.into_iter().map(|(what, all)| (what.to_owned(), all));
+        let of_launch = launch.iter().flat_map(|launch| {
+            [
+                ("grid", &launch.grid[..]),
+                ("block", &launch.block),
+                ("shared memory", std::slice::from_ref(&launch.shared)),
+            ]
+        });
+        let of_launch = of_launch.map(|(what, all)| (what.to_owned(), all));
         for (of, expressions) in of_arrays.chain(of_numbers).chain(of_launch) {
             if let Some(name) = expressions.iter().flat_map(Expression::names).find(|name| !is_known(name)) {
                 return Err(Wrong::UnknownName { name: name.to_owned(), of });
@@ -323,14 +365,24 @@ pub(crate) fn own_parameters(metadata: &Metadata) -> Option<&[Parameter]> {
     let gradient = metadata.function_that("gradient")?;
     let record = usize::from(metadata.record.is_some());
     let count = gradient.parameters.len().checked_sub(metadata.adjoints.len() + record)?;
-    // After grid, block, shared memory and stream.
-    vjp(metadata)?.parameters.get(4..4 + count)
+    let before = launch_parameters(metadata);
+    vjp(metadata)?.parameters.get(before..before + count)
+}
+
+/// Whether the function that was differentiated launches by itself.
+pub(crate) fn is_of_host(metadata: &Metadata) -> bool {
+    metadata.function_that("gradient").is_some_and(|gradient| gradient.space == "host")
+}
+
+/// How many parameters the function that is called has first: for a kernel grid, block, shared memory and stream.
+pub(crate) fn launch_parameters(metadata: &Metadata) -> usize {
+    if is_of_host(metadata) { 0 } else { 4 }
 }
 
 /// What the function that is called takes after them.
 fn extra_parameters(metadata: &Metadata) -> &[Parameter] {
     let own = own_parameters(metadata).map_or(0, <[Parameter]>::len);
-    vjp(metadata).and_then(|vjp| vjp.parameters.get(4 + own..)).unwrap_or_default()
+    vjp(metadata).and_then(|vjp| vjp.parameters.get(launch_parameters(metadata) + own..)).unwrap_or_default()
 }
 
 /// What versions must have in common.
@@ -349,6 +401,9 @@ fn argument(
     types: &[(Scalar, &str)],
 ) -> Result<Argument, Wrong> {
     let (first, ty) = types[0];
+    if ty == STREAM {
+        return Ok(Argument::Stream);
+    }
     let Some((element, _)) = ty.split_once('*') else {
         let kind = match ty {
             "float" | "double" | "__half" | "__nv_bfloat16" => Kind::Float,
@@ -368,21 +423,36 @@ fn argument(
         _ => Role::InPlace,
     };
     // Its elements are of the version's type in each version, or of one type in all.
-    let varies = types.iter().all(|(scalar, ty)| element_of(ty) == scalar.cuda);
+    let varies = types.iter().all(|(scalar, ty)| scalar_of(element_of(ty)).0 == scalar.cuda);
     if let Some((other, _)) = types.iter().find(|(_, other)| !varies && *other != ty) {
         return Err(Wrong::VersionsDiffer(first.name, other.name));
     }
     let element = element_of(ty);
-    let known = FIXED.into_iter().find(|(cuda, _)| *cuda == element);
+    let (scalar, width) = scalar_of(element);
+    let known = FIXED.into_iter().find(|(cuda, _)| *cuda == scalar);
     let (_, aten) = known.ok_or_else(|| Wrong::Element { param: name.to_owned(), element: element.to_owned() })?;
     let sizes = statement.sizes.iter().find(|(of, _)| of == name).map(|(_, sizes)| sizes.clone());
+    let sizes = sizes.ok_or_else(|| Wrong::NoSizes(name.to_owned()))?;
+    if width > 1 && sizes.last().and_then(Expression::as_number) != Some(width) {
+        return Err(Wrong::Width { param: name.to_owned(), element: element.to_owned(), width });
+    }
     Ok(Argument::Array(Array {
         name: name.to_owned(),
         role,
         is_active: adjoint.is_some(),
         fixed: (!varies).then_some(aten),
-        sizes: sizes.ok_or_else(|| Wrong::NoSizes(name.to_owned()))?,
+        width,
+        sizes,
     }))
+}
+
+/// The floating numbers that an element has, and how many: three `float` in a `float3`.
+pub fn scalar_of(element: &str) -> (&str, usize) {
+    let vector = VECTORS.iter().find_map(|scalar| {
+        let width = element.strip_prefix(scalar)?.parse().ok()?;
+        (2..=4).contains(&width).then_some((*scalar, width))
+    });
+    vector.unwrap_or((element, 1))
 }
 
 /// What a pointer points to, without `const`.

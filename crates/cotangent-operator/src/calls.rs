@@ -27,9 +27,16 @@ pub(crate) struct Memory {
     pub(crate) begins: Begins,
     /// What its shape and type are.
     pub(crate) like: Like,
+    /// How many numbers the kernel's own element has.
+    pub(crate) width: usize,
 }
 
 impl Memory {
+    /// How many elements it has for the kernel, in C++, of an expression for how many numbers it has.
+    pub(crate) fn count(&self, numbers: String) -> String {
+        if self.width == 1 { numbers } else { format!("{numbers} / {}", self.width) }
+    }
+
     /// Whether it is what the kernel stores this result in.
     pub(crate) fn is_of_result(&self, name: &str) -> bool {
         self.name == own(name)
@@ -68,7 +75,7 @@ impl Like {
 pub(crate) enum Given {
     /// Where this memory begins.
     Memory(String),
-    /// How many elements it has.
+    /// How many elements it has for the kernel.
     Count(String),
     /// The kernel's parameter of this name, a number.
     Number(String),
@@ -100,7 +107,7 @@ impl Call {
             name,
             operands: operator.operands().collect(),
             memory: Vec::new(),
-            given: operator.arguments.iter().map(given).collect(),
+            given: operator.arguments.iter().filter_map(given).collect(),
             results: Vec::new(),
             differentiable: Vec::new(),
             has_record: false,
@@ -108,22 +115,23 @@ impl Call {
         for array in operator.inputs() {
             let name = array.name.clone();
             let begins = if array.role == Role::InPlace { Begins::Copy(name) } else { Begins::Operand(name) };
-            call.keep(own(&array.name), begins, like(array));
+            call.keep(own(&array.name), begins, like(array), array);
         }
         for array in operator.arrays().filter(|array| array.role == Role::Output) {
-            call.keep(own(&array.name), Begins::Zero, like(array));
+            call.keep(own(&array.name), Begins::Zero, like(array), array);
         }
         call
     }
 
-    fn keep(&mut self, name: String, begins: Begins, like: Like) {
-        self.memory.push(Memory { name, begins, like });
+    /// Memory with the elements of an array.
+    fn keep(&mut self, name: String, begins: Begins, like: Like, array: &Array) {
+        self.memory.push(Memory { name, begins, like, width: array.width });
     }
 
-    /// Takes one array more.
-    fn take(&mut self, name: &str, like: Like) {
+    /// Takes one array more, which is like another.
+    fn take(&mut self, name: &str, array: &Array) {
         self.operands.push(Operand { name: name.to_owned(), kind: None });
-        self.keep(own(name), Begins::Operand(name.to_owned()), like);
+        self.keep(own(name), Begins::Operand(name.to_owned()), like(array), array);
     }
 
     /// What the function of a gradient takes after its function's own arguments.
@@ -141,17 +149,19 @@ impl Call {
         }));
     }
 
-    /// Memory of this name.
-    pub(crate) fn memory_of(&self, name: &str) -> Option<&Memory> {
-        self.memory.iter().find(|memory| memory.name == name)
+    /// Memory that is handed on or returned.
+    pub(crate) fn memory_of(&self, name: &str) -> &Memory {
+        self.memory.iter().find(|memory| memory.name == name).expect("what is handed on or returned is planned")
     }
 }
 
 /// The kernel's own argument.
-fn given(argument: &Argument) -> Given {
+fn given(argument: &Argument) -> Option<Given> {
     match argument {
-        Argument::Array(array) => Given::Memory(own(&array.name)),
-        Argument::Number(number) => Given::Number(number.name.clone()),
+        Argument::Array(array) => Some(Given::Memory(own(&array.name))),
+        Argument::Number(number) => Some(Given::Number(number.name.clone())),
+        // It is part of the launch.
+        Argument::Stream => None,
     }
 }
 
@@ -192,10 +202,10 @@ fn backward(operator: &Operator<'_>) -> Call {
     let mut call = Call::of(operator, "backward");
     let (inputs, results) = active(operator);
     for array in &results {
-        call.take(&format!("grad_{}", array.name), like(array));
+        call.take(&format!("grad_{}", array.name), array);
     }
     for array in &inputs {
-        call.keep(format!("d_{}", array.name), Begins::Anything, like(array));
+        call.keep(format!("d_{}", array.name), Begins::Anything, like(array), array);
         call.results.push(format!("d_{}", array.name));
     }
     let cotangent = |of: &Of| format!("grad_{}_own", name_of(of));
@@ -215,23 +225,29 @@ fn twice(operator: &Operator<'_>) -> Option<Call> {
     call.has_record = twice.has_record();
     let (inputs, results) = active(operator);
     for array in &results {
-        call.take(&format!("grad_{}", array.name), like(array));
+        call.take(&format!("grad_{}", array.name), array);
     }
     for array in &inputs {
         let name = &array.name;
-        call.take(&format!("gg_{name}"), like(array));
+        call.take(&format!("gg_{name}"), array);
         for kept in ["d", "sum", "none"] {
-            call.keep(format!("{kept}_{name}"), Begins::Zero, like(array));
+            call.keep(format!("{kept}_{name}"), Begins::Zero, like(array), array);
         }
-        call.keep(format!("discarded_{name}"), Begins::Anything, like(array));
+        call.keep(format!("discarded_{name}"), Begins::Anything, like(array), array);
         call.results.push(format!("d_{name}"));
     }
     for array in &results {
+        // Nobody uses what the gradient leaves in a result either.
+        if twice.changes(&array.name) && array.role == Role::Output {
+            for kept in ["d", "none"] {
+                call.keep(format!("{kept}_{}", array.name), Begins::Zero, like(array), array);
+            }
+        }
         let grad = format!("grad_{}", array.name);
         let like = || Like::Operand(grad.clone());
-        call.keep(format!("d_{grad}"), Begins::Zero, like());
-        call.keep(format!("changed_{}", array.name), Begins::Copy(grad.clone()), like());
-        call.keep(format!("unused_{}", array.name), Begins::Zero, like());
+        call.keep(format!("d_{grad}"), Begins::Zero, like(), array);
+        call.keep(format!("changed_{}", array.name), Begins::Copy(grad.clone()), like(), array);
+        call.keep(format!("unused_{}", array.name), Begins::Zero, like(), array);
         call.results.push(format!("d_{grad}"));
     }
     call.given.extend(twice.own.iter().map(|own| match own {

@@ -47,6 +47,14 @@ impl Expression {
         }
     }
 
+    /// The number, if it is nothing else.
+    pub(crate) fn as_number(&self) -> Option<usize> {
+        match &self.words[..] {
+            [Word::Number(number)] => number.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// As C++, with names as they are called there.
     pub(crate) fn cpp(&self, named: impl Fn(&str) -> String) -> String {
         self.printed(named, "/")

@@ -142,10 +142,10 @@ fn begin(operator: &Operator<'_>, memory: &Memory) -> String {
         (Begins::Operand(name) | Begins::Copy(name), _) => python(name),
         (_, Like::Operand(name)) => format!("jnp.zeros_like({})", python(name)),
         (_, Like::Result(name)) => {
-            let array = operator.results().find(|array| array.name == *name);
-            let dtype = array.and_then(|array| array.fixed).map(|aten| format!("jnp.{}", dtype(aten)));
+            let array = operator.result(name);
+            let dtype = array.fixed.map(|aten| format!("jnp.{}", dtype(aten)));
             let dtype = dtype.unwrap_or_else(|| format!("{}.dtype", python(operator.chooses())));
-            format!("jnp.zeros({}, {dtype})", array.map_or(String::new(), |array| shape(operator, array)))
+            format!("jnp.zeros({}, {dtype})", shape(operator, array))
         }
     }
 }
@@ -183,17 +183,13 @@ fn launching(operator: &Operator<'_>, call: &Call, is_differentiable: bool) -> S
     let arrays = tuple(arrays);
     let inputs = joined(operator.inputs().map(|array| python(&array.name)), ", ");
     let (kept, changed) = sides(call);
-    let three = |all: &[Expression]| {
-        let mut three: Vec<String> = all.iter().map(|size| in_python(operator, size)).collect();
-        three.resize(3, "1".to_owned());
-        three.join(", ")
-    };
-    let launch = &operator.statement.launch;
-    let results = call.results.iter().filter_map(|name| changed.iter().position(|memory| memory.name == *name));
+    let launch = operator.launch(|size| in_python(operator, size)).concat();
+    let place = |name: &String| changed.iter().position(|memory| memory.name == *name).expect("it is worked on");
+    let results = call.results.iter().map(place);
     let listed = |all: Vec<String>| format!("[{}]", all.join(", "));
     let lines = [
         format!("first={}", python(operator.chooses())),
-        format!("launch=[{}, {}, {}]", three(&launch.grid), three(&launch.block), in_python(operator, &launch.shared)),
+        format!("launch={}", listed(launch)),
         format!("kept={}", listed(kept.iter().map(|name| python(name)).collect())),
         format!("changed={}", listed(changed.iter().map(|memory| begin(operator, memory)).collect())),
         format!("results={}", listed(results.map(|at| at.to_string()).collect())),
@@ -269,33 +265,30 @@ fn called(operator: &Operator<'_>, call: &Call) -> String {
 /// Whether a result has no cotangent.
 fn is_constant(operator: &Operator<'_>, call: &Call, result: &str) -> bool {
     let inactive = |name: &str| operator.results().any(|array| array.name == name && !array.is_active);
-    call.memory_of(result).is_some_and(|memory| matches!(&memory.like, Like::Result(name) if inactive(name)))
+    matches!(&call.memory_of(result).like, Like::Result(name) if inactive(name))
 }
 
 /// The function that launches, in C++.
 fn handler(operator: &Operator<'_>, call: &Call) -> String {
     let (kept, changed) = sides(call);
-    let place = |name: &str| {
-        let memory = call.memory_of(name);
-        match memory.map(|memory| &memory.begins) {
-            Some(Begins::Operand(of)) => {
-                format!("in(kept, {})", kept.iter().position(|kept| kept == of).unwrap_or_default())
-            }
-            _ => {
-                format!("out(changed, {})", changed.iter().position(|memory| memory.name == name).unwrap_or_default())
-            }
+    let place = |name: &str| match &call.memory_of(name).begins {
+        Begins::Operand(of) => {
+            format!("in(kept, {})", kept.iter().position(|kept| kept == of).expect("it is read"))
+        }
+        Begins::Copy(_) | Begins::Zero | Begins::Anything => {
+            format!("out(changed, {})", changed.iter().position(|memory| memory.name == name).expect("it is worked on"))
         }
     };
     let numbered = |name: &str| {
-        let of = operator.number(name)?;
+        let of = operator.number(name);
         let is_float = of.kind == Kind::Float;
-        let at = numbers(operator, is_float).position(|number| number.name == name)?;
-        Some(if is_float { format!("floats[{at}]") } else { format!("static_cast<{}>(integers[{at}])", of.ty) })
+        let at = numbers(operator, is_float).position(|number| number.name == name).expect("it is one of them");
+        if is_float { format!("floats[{at}]") } else { format!("static_cast<{}>(integers[{at}])", of.ty) }
     };
     let argument = |given: &Given| match given {
         Given::Memory(name) => format!("{}.untyped_data()", place(name)),
-        Given::Count(name) => format!("{}.element_count()", place(name)),
-        Given::Number(name) => numbered(name).unwrap_or_default(),
+        Given::Count(name) => call.memory_of(name).count(format!("{}.element_count()", place(name))),
+        Given::Number(name) => numbered(name),
         Given::Record(OfRecord::Itself) => "own_record.data".to_owned(),
         Given::Record(OfRecord::Cotangent) => "record_after.data".to_owned(),
         Given::Record(OfRecord::Gradient) => "d_record.data".to_owned(),

@@ -2,7 +2,9 @@
 
 use cotangent::emit::Parameter;
 
-use crate::arguments::{Argument, Extra, Of, Operator, Own, Part, element_of, own_parameters, vjp};
+use crate::arguments::{
+    Argument, Extra, Of, Operator, Own, Part, STREAM, element_of, is_of_host, launch_parameters, own_parameters, vjp,
+};
 use crate::package::joined;
 use crate::version::{Level, Version};
 
@@ -54,9 +56,10 @@ pub(crate) fn header(operator: &Operator<'_>) -> String {
 
 fn declared(operator: &Operator<'_>, name: &str, scalar: &str) -> Declared {
     let mut parameters = vec!["const Launch& launch".to_owned()];
-    parameters.extend(operator.arguments.iter().map(|argument| match argument {
-        Argument::Array(array) => format!("const void* {}", array.name),
-        Argument::Number(number) => format!("{} {}", spelled(&number.ty), number.name),
+    parameters.extend(operator.arguments.iter().filter_map(|argument| match argument {
+        Argument::Array(array) => Some(format!("const void* {}", array.name)),
+        Argument::Number(number) => Some(format!("{} {}", spelled(&number.ty), number.name)),
+        Argument::Stream => None,
     }));
     let twice = operator.twice.as_ref().filter(|_| name == "backward_backward");
     if let Some(twice) = twice {
@@ -106,9 +109,13 @@ pub(crate) fn forward(operator: &Operator<'_>, versions: &[Version], source: &st
         let kernel = &version.backward.metadata.function;
         let arguments: Vec<String> = own.iter().map(|param| handed_on(param, &param.name)).collect();
         let declared = declared(operator, "forward", version.scalar.name);
-        let launch = "<<<three(launch.grid), three(launch.block), launch.shared, stream_of(launch)>>>";
+        let (before, launch) = match is_of_host(&version.backward.metadata) {
+            true => (before_host(own), ""),
+            false => ("", "<<<three(launch.grid), three(launch.block), launch.shared, stream_of(launch)>>>"),
+        };
         let kernel = format!("{}::{kernel}", own_namespace("forward", version));
-        define(&declared, &format!("  {kernel}{launch}({});\n  return finished(launch);\n", arguments.join(", ")))
+        let after = ended(before);
+        define(&declared, &format!("{before}  {kernel}{launch}({});\n{after}", arguments.join(", ")))
     });
     let error = "\nconst char* error(int code) { return cudaGetErrorString(static_cast<cudaError_t>(code)); }\n";
     let launches: String = launches.chain([error.to_owned()]).collect();
@@ -138,6 +145,7 @@ pub(crate) fn twice(operator: &Operator<'_>, versions: &[Version], source: &str)
         let own = operator.arguments.iter().map(|argument| match argument {
             Argument::Array(array) => array.name.clone(),
             Argument::Number(number) => number.name.clone(),
+            Argument::Stream => String::new(),
         });
         let count = operator.twice.as_ref().map_or(0, |twice| twice.own.len());
         let names = own.chain((0..count).map(|at| format!("own_{at}"))).collect();
@@ -157,12 +165,29 @@ fn called(operator: &Operator<'_>, name: &str, version: &Version, level: &Level,
     };
     let extras = extras_of(operator, name).iter().enumerate().map(extra);
     let given = own.into_iter().chain(extras);
-    let arguments = vjp.parameters.iter().skip(4).zip(given).map(|(param, given)| handed_on(param, &given));
-    let arguments: Vec<String> = arguments.collect();
-    let launch = "three(launch.grid), three(launch.block), launch.shared, stream_of(launch)";
+    let own = vjp.parameters.iter().skip(launch_parameters(&level.metadata));
+    let launch = ["three(launch.grid)", "three(launch.block)", "launch.shared", "stream_of(launch)"];
+    let launch = launch[..launch_parameters(&level.metadata)].iter().map(|word| (*word).to_owned());
+    let arguments = launch.chain(own.zip(given).map(|(param, given)| handed_on(param, &given)));
     let function = format!("{}::{}", own_namespace(name, version), vjp.name);
-    let body = format!("  {function}({launch}, {});\n  return finished(launch);\n", arguments.join(", "));
+    let before = if is_of_host(&level.metadata) { before_host(&vjp.parameters) } else { "" };
+    let body = format!("{before}  {function}({});\n{}", joined(arguments, ", "), ended(before));
     define(&declared(operator, name, version.scalar.name), &body)
+}
+
+/// What stands before the call of a function of the host with these parameters. If it takes no stream, it works in CUDA's own, which begins
+/// when the framework's has ended.
+fn before_host(parameters: &[Parameter]) -> &'static str {
+    let has_stream = parameters.iter().any(|param| param.ty == STREAM);
+    if has_stream { "" } else { "  if (!launch.waits) cudaStreamSynchronize(stream_of(launch));\n" }
+}
+
+/// What stands after a call, and after what stands before it. The framework's stream goes on when CUDA's own has ended.
+fn ended(before: &str) -> &'static str {
+    match before {
+        "" => "  return finished(launch);\n",
+        _ => "  if (!launch.waits) cudaStreamSynchronize(nullptr);\n  return finished(launch);\n",
+    }
 }
 
 /// How many bytes the gradient records in a launch.
@@ -178,6 +203,7 @@ fn record(operator: &Operator<'_>, version: &Version, own: &[Parameter]) -> Stri
 /// An argument as the kernel's parameter wants it.
 fn handed_on(param: &Parameter, given: &str) -> String {
     match param.ty.split_once('*') {
+        None if param.ty == STREAM => "stream_of(launch)".to_owned(),
         Some(_) => format!("as<{}>({given})", element_of(&param.ty)),
         None if param.ty == "size_t" => given.to_owned(),
         None => format!("static_cast<{}>({given})", param.ty),

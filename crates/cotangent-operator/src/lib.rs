@@ -16,6 +16,7 @@ mod torch;
 mod version;
 mod wrong;
 
+pub use arguments::scalar_of;
 pub use expression::Expression;
 pub use statement::{Launch, Statement};
 pub use version::{Level, SCALARS, Scalar, Version, names_of_second};

@@ -13,8 +13,8 @@ pub struct Statement {
     pub sizes: Vec<(String, Vec<Expression>)>,
     /// The values of numbers, by parameter. A number without one is an argument of the operator.
     pub values: Vec<(String, Expression)>,
-    /// How the kernel is launched.
-    pub launch: Launch,
+    /// How the kernel is launched; a function of the host launches by itself.
+    pub launch: Option<Launch>,
 }
 
 /// How a kernel is launched.

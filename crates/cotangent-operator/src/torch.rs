@@ -55,12 +55,8 @@ fn steps(scalar: Scalar) -> &'static str {
 /// `operator.cpp`.
 pub(crate) fn text(operator: &Operator<'_>, source: &str) -> String {
     let statement = operator.statement;
-    let launch = &statement.launch;
-    let sizes = |all: &[Expression]| {
-        let mut three: Vec<String> = all.iter().map(|size| format!("as_size({})", in_cpp(operator, size))).collect();
-        three.resize(3, "1".to_owned());
-        three.join(", ")
-    };
+    let [grid, block, shared] = operator.launch(|size| in_cpp(operator, size));
+    let sizes = |three: &[String]| joined(three.iter().map(|size| format!("as_size({size})")), ", ");
     let all = All::of(operator);
     let numbers = joined(operator.numbers().map(|number| format!(", {} {}", number.kind.names().1, number.name)), "");
     let replaced = [
@@ -71,9 +67,9 @@ pub(crate) fn text(operator: &Operator<'_>, source: &str) -> String {
         ("SIZES_BODY", sizes_body(operator)),
         ("SHAPES", shapes(operator)),
         ("NUMBERS_AFTER", numbers),
-        ("GRID", sizes(&launch.grid)),
-        ("BLOCK", sizes(&launch.block)),
-        ("SHARED", in_cpp(operator, &launch.shared)),
+        ("GRID", sizes(&grid)),
+        ("BLOCK", sizes(&block)),
+        ("SHARED", joined(shared.into_iter(), "")),
         ("INPUTS_TYPED", joined(operator.inputs().map(|array| format!("const Tensor& {}", array.name)), ", ")),
         ("CHECK_INPUTS", check_inputs(operator)),
         ("FUNCTIONS", all.functions()),
@@ -173,7 +169,7 @@ impl One {
     }
 
     fn results(&self) -> impl Iterator<Item = &Memory> {
-        self.call.results.iter().filter_map(|name| self.call.memory_of(name))
+        self.call.results.iter().map(|name| self.call.memory_of(name))
     }
 
     /// The operands, as they are handed on.
@@ -258,8 +254,7 @@ impl<'o> All<'o> {
         let made = one.results().map(|memory| match &memory.like {
             Like::Operand(name) => format!("at::empty_symint({name}.sym_sizes(), {name}.options())"),
             Like::Result(name) => {
-                let array = operator.results().find(|array| array.name == *name);
-                let options = array.map_or(String::new(), |array| options(first, array));
+                let options = options(first, operator.result(name));
                 format!("at::empty_symint(shape_of_{name}<c10::SymInt>(s{numbers}), {options})")
             }
         });
@@ -303,7 +298,7 @@ impl<'o> All<'o> {
         let _ = writeln!(text, "    const auto saved = context->get_saved_variables();");
         // The next operator takes all that this one took, then the cotangents of its results.
         let own = one.call.operands.iter().map(|Operand { name, kind }| match kind {
-            None => format!("saved[{}]", tensors.iter().position(|tensor| tensor == name).unwrap_or_default()),
+            None => format!("saved[{}]", tensors.iter().position(|tensor| tensor == name).expect("it is one of them")),
             Some(Kind::Int) => format!("context->saved_data[\"{name}\"].toSymInt()"),
             Some(Kind::Float) => format!("context->saved_data[\"{name}\"].toDouble()"),
             Some(Kind::Bool) => format!("context->saved_data[\"{name}\"].toBool()"),
@@ -420,7 +415,7 @@ fn body(operator: &Operator<'_>, call: &Call) -> String {
         // Without a block, nothing is written.
         let _ = writeln!(body, "  if (is_empty(launch)) {{{clear} }}");
     }
-    let arguments: Vec<String> = call.given.iter().map(|given| argument(operator, given)).collect();
+    let arguments: Vec<String> = call.given.iter().map(|given| argument(operator, call, given)).collect();
     if call.has_record {
         let own = &arguments[..operator.arguments.len()];
         let _ = writeln!(body, "  size_t record_bytes = 0;");
@@ -461,11 +456,11 @@ fn made(operator: &Operator<'_>, memory: &Memory) -> String {
     }
 }
 
-fn argument(operator: &Operator<'_>, given: &Given) -> String {
+fn argument(operator: &Operator<'_>, call: &Call, given: &Given) -> String {
     match given {
-        Given::Memory(name) => format!("{name}.data_ptr()"),
-        Given::Count(name) => format!("{name}.numel()"),
-        Given::Number(name) => operator.number(name).map_or(String::new(), |number| number_argument(operator, number)),
+        Given::Memory(name) => format!("{}.data_ptr()", call.memory_of(name).name),
+        Given::Count(name) => call.memory_of(name).count(format!("{name}.numel()")),
+        Given::Number(name) => number_argument(operator, operator.number(name)),
         Given::Record(OfRecord::Itself) => "record.data_ptr()".to_owned(),
         Given::Record(OfRecord::Cotangent) => "record_after.data_ptr()".to_owned(),
         Given::Record(OfRecord::Gradient) => "d_record.data_ptr()".to_owned(),

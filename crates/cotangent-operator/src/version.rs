@@ -2,6 +2,8 @@
 
 use cotangent::emit::Metadata;
 
+use crate::arguments::is_of_host;
+
 /// The parameter of a gradient that takes values from one sweep to the other.
 pub(crate) const RECORD: &str = "_record";
 
@@ -48,7 +50,8 @@ pub struct Level {
 
 /// The names in the gradient of a gradient with respect to which it is made, for the second [`Level`].
 pub fn names_of_second(first: &Metadata) -> Vec<String> {
-    let is_input = |before: &str| matches!(before, "zero" | "gradient");
+    // In a function of the host values travel through results too, as far as the analysis sees.
+    let is_input = |before: &str| matches!(before, "zero" | "gradient") || is_of_host(first);
     let inputs = first.adjoints.iter().filter(|adjoint| is_input(adjoint.before)).map(|adjoint| adjoint.of.clone());
     let adjoints = first.adjoints.iter().map(|adjoint| adjoint.name.clone());
     inputs.chain(adjoints).chain(first.record.is_some().then(|| RECORD.to_owned())).collect()

@@ -18,6 +18,9 @@ pub enum Wrong {
     /// An element that no tensor has.
     #[error("`{param}` is an array of `{element}`, which no tensor holds")]
     Element { param: String, element: String },
+    /// A vector whose numbers the sizes do not have.
+    #[error("`{param}` is an array of `{element}`, so the last of its sizes is {width}: --size '{param}=N, {width}'")]
+    Width { param: String, element: String, width: usize },
     /// A number that no operator takes.
     #[error(
         "`{param}` is a `{ty}`, which no operator takes\n  A number whose value follows from sizes is stated: --value '{param}=…'"
@@ -31,15 +34,19 @@ pub enum Wrong {
     NoTypeOfData(String),
     /// Variables of the device, of which the operator has copies of its own.
     #[error(
-        "the kernel uses variables of the device, and nothing sets them in an operator: {0}\n  Make them parameters of the kernel, which the operator takes as tensors."
+        "it uses variables of the device, and nothing sets them in an operator: {0}\n  Make them parameters, which the operator takes as tensors."
     )]
     Variables(String),
+    /// A kernel that nobody launches.
+    #[error("the launch of the kernel is missing\n  State it: --grid '(N + 127) / 128' --block 128")]
+    NoLaunch,
+    /// A function of the host that is launched.
+    #[error("`{0}` is a function of the host, which launches by itself: no --grid, --block or --shared is wanted")]
+    LaunchOfHost(String),
     /// Nothing to differentiate.
-    #[error("the kernel stores to no array of floating values, so the operator has no result")]
+    #[error("it stores to no array of floating values, so the operator has no result")]
     NoResult,
     /// A text that stands only in its program.
-    #[error(
-        "the kernel needs the text of its program, for it uses classes that are not read; no operator can be made of it"
-    )]
+    #[error("it needs the text of its program, for it uses classes that are not read; no operator can be made of it")]
     NeedsProgram,
 }

@@ -52,6 +52,30 @@ template <class T> __global__ void weigh(const T* x, const float* weights, T* y,
 
 WEIGH_STATED = dict(sizes={"x": "N", "weights": "N", "y": "N"}, values={"n": "N"}, grid="(N + 31) / 32", block="32")
 
+# A function of the host, with an array that it works in.
+BOTH = """
+template <class T> __global__ void cube(const T* u, T* v, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) v[i] = u[i] * u[i] * u[i];
+}
+template <class T> __global__ void scale(const T* v, const T* k, T* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = k[0] * v[i];
+}
+template <class T> void both(const T* u, const T* k, T* v, T* out, int n, cudaStream_t stream) {
+  cube<T><<<(n + 127) / 128, 128, 0, stream>>>(u, v, n);
+  scale<T><<<(n + 127) / 128, 128, 0, stream>>>(v, k, out, n);
+}
+"""
+
+# Arrays of vectors.
+LENGTHS = """
+__global__ void lengths(const double3* x, double* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = sqrt(x[i].x * x[i].x + x[i].y * x[i].y + x[i].z * x[i].z);
+}
+"""
+
 NORM = dict(sizes={"x": "R, C", "weight": "C", "bias": "C", "y": "R, C"}, values={"columns": "C"}, grid="R", block="128")
 
 
@@ -137,6 +161,10 @@ class Types(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "weights is of type float64, and is to be of type float32"):
             weigh(x, weights.astype(jnp.float64))
 
+    def test_vectors_are_a_last_size(self):
+        lengths = operator(LENGTHS, "lengths", "tests::lengths", sizes={"x": "N, 3", "y": "N"}, values={"n": "N"}, grid="1", block="32")
+        check_grads(lengths, (jnp.linspace(0.5, 1.5, 21).reshape(7, 3),), order=2, modes=["rev"])
+
     def test_operators_for_half_precisions(self):
         weigh = operator(WEIGH, "weigh<scalar_t>", "tests::weigh_half", types=("half", "bfloat16"), **WEIGH_STATED)
         for half in (jnp.float16, jnp.bfloat16):
@@ -146,6 +174,16 @@ class Types(unittest.TestCase):
             self.assertEqual((d_x.dtype, d_weights.dtype), (half, jnp.float32))
             np.testing.assert_allclose(d_x.astype(jnp.float32), 2 * weights * exact, rtol=float(jnp.finfo(half).eps))
             np.testing.assert_allclose(d_weights, exact**2, rtol=1e-6)
+
+
+class HostFunctions(unittest.TestCase):
+    def test_its_second_derivatives_are_those_of_jax(self):
+        both = operator(BOTH, "both<scalar_t>", "tests::both", sizes={"u": "N", "k": "1", "v": "N", "out": "N"}, values={"n": "N"})
+        u, k, v = jnp.linspace(0.1, 1.0, 3), jnp.asarray([2.0]), jnp.zeros(3)
+        loss = lambda function: lambda *all: sum(jnp.sum(jnp.sin(part)) for part in function(*all))  # noqa: E731
+        of = lambda one: jax.jacrev(jax.grad(loss(one), (0, 1, 2)), (0, 1, 2))(u, k, v)  # noqa: E731
+        for one, other in zip(jax.tree.leaves(of(both)), jax.tree.leaves(of(lambda u, k, v: (u**3, k * u**3)))):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
 class Norm(unittest.TestCase):

@@ -48,6 +48,42 @@ WEIGH_STATED = dict(sizes={"x": "N", "weights": "N", "y": "N"}, values={"n": "N"
 RELAX_STATED = dict(sizes={"u": "N", "index": "N", "by": "M", "gone": "N"}, values={"n": "N"}, grid="(N + 31) / 32", block="32")
 
 
+# Two kernels and memory of its own; `both` works in the framework's stream.
+SMOOTH = """
+template <class T> __global__ void blur(const T* u, T* v, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i > 0 && i < n - 1) v[i] = T(0.25) * u[i - 1] + T(0.5) * u[i] * u[i] + T(0.25) * u[i + 1];
+}
+template <class T> __global__ void scale(const T* v, const T* k, T* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = k[0] * v[i];
+}
+template <class T> void smooth(const T* u, const T* k, T* out, int n) {
+  T* v;
+  cudaMalloc(&v, n * sizeof(T));
+  cudaMemset(v, 0, n * sizeof(T));
+  blur<T><<<(n + 127) / 128, 128>>>(u, v, n);
+  scale<T><<<(n + 127) / 128, 128>>>(v, k, out, n);
+  cudaFree(v);
+}
+template <class T> void both(const T* u, const T* k, T* v, T* out, int n, cudaStream_t stream) {
+  blur<T><<<(n + 127) / 128, 128, 0, stream>>>(u, v, n);
+  scale<T><<<(n + 127) / 128, 128, 0, stream>>>(v, k, out, n);
+}
+"""
+
+# Arrays of vectors.
+LENGTHS = """
+__global__ void lengths(const float3* x, const double2* shift, float* y, float3* moved, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float3 p = x[i];
+  p.x += shift[i].x, p.y += shift[i].y;
+  y[i] = sqrtf(p.x * p.x + p.y * p.y + p.z * p.z);
+  moved[i] = p;
+}
+"""
+
 class Launch(ctypes.Structure):
     """As in `kernels.h` of an operator."""
 
@@ -175,6 +211,25 @@ class Types(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "weights is of type Double, and is to be of type Float"):
             weigh(x, weights.double())
 
+    def test_vectors_are_a_last_size(self):
+        sizes = {"x": "N, 3", "shift": "N, 2", "y": "N", "moved": "N, 3"}
+        lengths = operator(LENGTHS, "lengths", "tests::lengths", sizes=sizes, values={"n": "N"}, grid="(N + 31) / 32", block="32")
+        x, shift = torch.rand(7, 3, requires_grad=True), torch.rand(7, 2, dtype=torch.double, requires_grad=True)
+        weights = torch.rand(7, 3)
+
+        def expected(x, shift):
+            p = x + torch.nn.functional.pad(shift.float(), (0, 1))
+            return p.norm(dim=1), p
+
+        gradients = []
+        for function in (lengths, expected):
+            y, moved = function(x, shift)
+            (d_x, d_shift) = torch.autograd.grad((y**2).sum() + (moved * weights).sum(), (x, shift), create_graph=True)
+            gradients.append((y, moved, d_x, d_shift, *torch.autograd.grad((d_x**3).sum() + (d_shift**2).sum(), (x, shift))))
+        for one, other in zip(*gradients):
+            # What the kernel computes is `float`, also for the shift.
+            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+
     def test_operators_for_half_precisions(self):
         weigh = operator(WEIGH, "weigh<scalar_t>", "tests::weigh_half", types=("half", "bfloat16"), **WEIGH_STATED)
         for half in (torch.float16, torch.bfloat16):
@@ -187,6 +242,39 @@ class Types(unittest.TestCase):
             torch.testing.assert_close(weights.grad, exact**2)
             with self.assertRaisesRegex(RuntimeError, "takes half, bfloat16, and not Float"):
                 weigh(exact, weights)
+
+
+class HostFunctions(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.u, self.k = torch.rand(300, dtype=torch.double, requires_grad=True), torch.rand(1, dtype=torch.double, requires_grad=True)
+        self.stated = dict(sizes={"u": "N", "k": "1", "v": "N", "out": "N"}, values={"n": "N"})
+
+    def expected(self, u, k):
+        v = 0.25 * u[:-2] + 0.5 * u[1:-1] ** 2 + 0.25 * u[2:]
+        return k * torch.nn.functional.pad(v, (1, 1))
+
+    def test_one_that_allocates(self):
+        del self.stated["sizes"]["v"]
+        smooth = operator(SMOOTH, "smooth<scalar_t>", "tests::smooth", **self.stated)
+        torch.testing.assert_close(smooth(self.u, self.k), self.expected(self.u, self.k))
+        self.assertTrue(torch.autograd.gradcheck(smooth, (self.u, self.k)))
+        torch.library.opcheck(smooth, (self.u, self.k))
+
+    def test_one_that_only_launches_has_two_derivatives(self):
+        both = operator(SMOOTH, "both<scalar_t>", "tests::both", **self.stated)
+        v = torch.zeros(9, dtype=torch.double, requires_grad=True)
+        u = self.u.detach()[:9].requires_grad_()
+        torch.testing.assert_close(both(u, self.k, v)[1], self.expected(u, self.k))
+        self.assertTrue(torch.autograd.gradcheck(both, (u, self.k, v)))
+        self.assertTrue(torch.autograd.gradgradcheck(both, (u, self.k, v)))
+
+    def test_only_what_is_named_has_a_derivative(self):
+        both = operator(SMOOTH, "both<scalar_t>", "tests::both_of_u", wrt="u, v, out", **self.stated)
+        both(self.u, self.k, torch.zeros(300, dtype=torch.double))[1].sum().backward()
+        expected = torch.autograd.grad(self.expected(self.u, self.k).sum(), self.u)[0]
+        torch.testing.assert_close(self.u.grad, expected)
+        self.assertIsNone(self.k.grad)
 
 
 class Norm(unittest.TestCase):

@@ -34,7 +34,8 @@ pub(crate) struct Operator {
     /// The CUDA file, or `-` for standard input
     pub(crate) file: PathBuf,
 
-    /// The kernel: `name`, `space::name`, or an instantiation; `scalar_t` in it stands for the type of data
+    /// The kernel, or a function of the host that launches kernels: `name`, `space::name`, or an instantiation; `scalar_t` in it
+    /// stands for the type of data
     #[arg(long = "fn", value_name = "NAME")]
     pub(crate) function: String,
 
@@ -51,16 +52,20 @@ pub(crate) struct Operator {
     #[arg(long = "value", value_name = "NUMBER=VALUE")]
     pub(crate) values: Vec<String>,
 
-    /// Blocks of the launch: one to three sizes with commas between them
-    #[arg(long, value_name = "SIZES")]
-    pub(crate) grid: String,
+    /// Inputs and results that have derivatives, separated by commas [default: all arrays with floating values]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) wrt: Option<Vec<String>>,
+
+    /// Blocks of a kernel's launch: one to three sizes with commas between them. A function of the host launches by itself
+    #[arg(long, value_name = "SIZES", requires = "block")]
+    pub(crate) grid: Option<String>,
 
     /// Threads of a block: one to three sizes
-    #[arg(long, value_name = "SIZES")]
-    pub(crate) block: String,
+    #[arg(long, value_name = "SIZES", requires = "grid")]
+    pub(crate) block: Option<String>,
 
     /// Bytes of dynamic shared memory
-    #[arg(long, value_name = "SIZE", default_value = "0")]
+    #[arg(long, value_name = "SIZE", requires = "grid", default_value = "0")]
     pub(crate) shared: String,
 
     /// The types of data that `scalar_t` stands for: float, double, half, bfloat16 [default: float,double]
@@ -77,4 +82,11 @@ pub(crate) struct Operator {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+impl Operator {
+    /// What has derivatives, if it is stated.
+    pub(crate) fn names(&self) -> Option<Vec<String>> {
+        self.wrt.as_deref().map(super::trimmed)
+    }
 }

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from ._command import COMMAND, call, failure
 from ._library import Place
 from ._progress import step
+from ._request import Names, names
 from ._source import Program, named
 from .errors import CotangentError
 
@@ -25,14 +26,19 @@ def stated(
     name: str,
     sizes: Mapping[str, str],
     values: Optional[Mapping[str, str]],
-    grid: str,
-    block: str,
+    grid: Optional[str],
+    block: Optional[str],
     shared: str,
     types: Sequence[str],
+    wrt: Names,
 ) -> List[str]:
     """What the user states, in words of the command line."""
-    words = ["--fn", fn, "--name", name, "--grid", grid, "--block", block, "--shared", shared]
+    words = ["--fn", fn, "--name", name]
+    words += ["--grid", grid] if grid is not None else []
+    words += ["--block", block] if block is not None else []
+    words += ["--shared", shared] if shared != "0" else []
     words += ["--types", ",".join(types)] if types else []
+    words += ["--wrt", ",".join(names(wrt))] if wrt is not None else []
     for array, of_array in sizes.items():
         words += ["--size", f"{array}={of_array}"]
     for number, value in (values or {}).items():

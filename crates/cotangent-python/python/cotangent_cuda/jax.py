@@ -7,6 +7,7 @@ from typing import Any, Mapping, Optional, Sequence
 
 from ._library import Place
 from ._operator import loaded, stated, write
+from ._request import Names
 from ._source import Program
 
 
@@ -16,10 +17,11 @@ def operator(
     name: str,
     *,
     sizes: Mapping[str, str],
-    grid: str,
-    block: str,
+    grid: Optional[str] = None,
+    block: Optional[str] = None,
     values: Optional[Mapping[str, str]] = None,
     shared: str = "0",
+    wrt: Names = None,
     types: Sequence[str] = (),
     cuda: Sequence[int] = (),
     flags: Sequence[str] = (),
@@ -32,7 +34,7 @@ def operator(
     """
     import jax  # type: ignore[import-not-found,unused-ignore]
 
-    words = stated(fn, name, sizes, values, grid, block, shared, types)
+    words = stated(fn, name, sizes, values, grid, block, shared, types, wrt)
     module = loaded("jax", jax.__version__, program, words, cuda, flags)
     return getattr(module, name.split("::")[1])
 
@@ -44,12 +46,13 @@ def project(
     folder: "str | os.PathLike[str]",
     *,
     sizes: Mapping[str, str],
-    grid: str,
-    block: str,
+    grid: Optional[str] = None,
+    block: Optional[str] = None,
     values: Optional[Mapping[str, str]] = None,
     shared: str = "0",
+    wrt: Names = None,
     types: Sequence[str] = (),
     flags: Sequence[str] = (),
 ) -> None:
     """Writes the operator's sources, its build file and its test into a folder, as ``cotangent jax`` does."""
-    write("jax", Place(program, flags), stated(fn, name, sizes, values, grid, block, shared, types), folder)
+    write("jax", Place(program, flags), stated(fn, name, sizes, values, grid, block, shared, types, wrt), folder)
