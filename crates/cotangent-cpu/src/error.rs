@@ -1,7 +1,9 @@
 //! CUDA's error codes: number, name and text, as a table.
 
 use std::cell::Cell;
+use std::error::Error;
 use std::ffi::{CStr, c_char};
+use std::fmt;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// A `cudaError_t`, of which only those that this runtime returns have names here.
@@ -33,6 +35,14 @@ impl CudaError {
         if self == CudaError::SUCCESS { Ok(()) } else { Err(self) }
     }
 }
+
+impl fmt::Display for CudaError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&describe_error(self.0))
+    }
+}
+
+impl Error for CudaError {}
 
 /// Number, name, text: those of CUDA's `cudaError_t`, as `driver_types.h` declares them.
 #[rustfmt::skip]

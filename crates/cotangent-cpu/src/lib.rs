@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A kernel may also be something else than compiled code: see [`kernel`]. A process that is not started by
-//! [`run_program`] calls [`start`] and uses the same table.
+//! [`run_program`] calls [`start`] and uses the same table. Kernels that a program of Rust's launches are a [`Library`].
 //!
 //! In a checked run the program is instrumented: every access, allocation and meeting of threads is
 //! told to the checker (`check`) by `checks`, memory comes out of `arena`, and blocks run one after
@@ -32,6 +32,7 @@ mod in_kernel;
 mod interpreted;
 pub mod kernel;
 mod launch;
+mod library;
 mod loader;
 mod memory;
 mod order;
@@ -45,6 +46,7 @@ mod warp;
 
 pub use checks::{host_access, memory_of_checks};
 pub use error::{CudaError, describe_error};
+pub use library::{Launch, Library};
 pub use loader::{FINDINGS_EXIT_CODE, LoadError, end_with_parent, run_program, start};
 pub use memory::{memory_at, place_variable, register_host_memory, unregister_host_memory};
 pub use order::Random;

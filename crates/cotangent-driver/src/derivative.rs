@@ -7,7 +7,7 @@ use cotangent::emit::{self, Dialect, Metadata, SharedWith};
 use cotangent::exposed::{Variables, expose};
 use cotangent::ir::{self, FunctionId, Module, Provided};
 use cotangent::lower::{self, lower_beside};
-use cotangent::source::Span;
+use cotangent::source::{Sources, Span};
 use cotangent::transform::{RecordBudget, Request, forward, planned_reverse, reverse, seeds};
 
 use crate::device_text::device_text;
@@ -122,6 +122,46 @@ pub struct Printed {
     pub metadata: Option<Metadata>,
 }
 
+/// A derivative before it is printed.
+pub(crate) struct Derived {
+    pub(crate) module: Module,
+    pub(crate) request: Request,
+    pub(crate) derivative: Module,
+    /// What the user should know about it, as shown.
+    pub(crate) notes: String,
+    sources: Sources,
+    provided: Provided,
+    /// Whether the text that was read is the user's own.
+    is_own_text: bool,
+}
+
+impl Derived {
+    /// What a program that calls it must know.
+    pub(crate) fn metadata(&self) -> Metadata {
+        let names = self.request.names(&self.module);
+        emit::metadata(&self.module, self.request.function, &names, &self.derivative, !self.request.is_of_device)
+    }
+}
+
+/// Reads a program and differentiates. It is called with a deep stack.
+pub(crate) fn derived(
+    tools: &Tools,
+    input: &Input<'_>,
+    wanted: &Wanted<'_>,
+    mode: Mode,
+    output: Option<&Output>,
+) -> Result<Derived, Failure> {
+    let (passes, named) = read_apart_from(tools, input, wanted, output)?;
+    let sources = passes.device.sources.clone();
+    let rendered = |found: Vec<Diagnostic>| Failure::refused(&found, &sources, input.colour);
+    let (module, request, provided) = lowered_beside(passes.both(), &named.wanted(wanted)).map_err(rendered)?;
+    // Clang's trees are larger than the module, and nobody asks for them any more.
+    drop(passes);
+    let (derivative, notes) = differentiate_noted(&module, &request, mode).map_err(rendered)?;
+    let notes = diagnostic::render(&notes, &sources, input.colour);
+    Ok(Derived { module, request, derivative, notes, sources, provided, is_own_text: named.text.is_none() })
+}
+
 /// The derivative of a function, as CUDA. It is refused for an output that the program includes.
 pub fn print_derivative(
     tools: &Tools,
@@ -132,22 +172,14 @@ pub fn print_derivative(
     output: Option<&Output>,
 ) -> Result<Printed, Failure> {
     with_deep_stack(|| {
-        let (passes, named) = read_apart_from(tools, input, wanted, output)?;
-        let wanted = &named.wanted(wanted);
-        let sources = &passes.device.sources.clone();
-        let rendered = |found: Vec<Diagnostic>| Failure::refused(&found, sources, input.colour);
-        let (module, request, provided) = lowered_beside(passes.both(), wanted).map_err(rendered)?;
-        // Clang's trees are larger than the module, and nobody asks for them any more.
-        drop(passes);
-        let (derivative, notes) = differentiate_noted(&module, &request, mode).map_err(rendered)?;
-        let notes = diagnostic::render(&notes, sources, input.colour);
-        let names = request.names(&module);
-        let metadata = Some(emit::metadata(&module, request.function, &names, &derivative, !request.is_of_device));
+        let found = derived(tools, input, wanted, mode, output)?;
+        let metadata = Some(found.metadata());
+        let Derived { module, request, derivative, notes, sources, provided, is_own_text } = found;
         if wanted.is_of_device {
             return Ok(Printed { text: device_text(&derivative), notes, metadata });
         }
         // The program has no function with parameters for its variables.
-        let is_standalone = extent == Extent::Standalone || named.text.is_some();
+        let is_standalone = extent == Extent::Standalone || !is_own_text;
         if is_standalone && !derivative.needs_program {
             return Ok(Printed { text: with_compiling(emit::emit(&derivative, Dialect::Cuda)), notes, metadata });
         }
@@ -155,7 +187,7 @@ pub fn print_derivative(
         let behind = emit::emit_behind(&mut [derivative], &provided, shared_with);
         let clashes = behind.problems(&[module.functions[request.function].span]);
         if !clashes.is_empty() {
-            return Err(rendered(clashes));
+            return Err(Failure::refused(&clashes, &sources, input.colour));
         }
         if is_standalone {
             return Ok(Printed { text: with_compiling(after_program(input, &behind.text)), notes, metadata });

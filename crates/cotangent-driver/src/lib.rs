@@ -9,6 +9,7 @@ pub mod compile;
 pub mod cudart;
 pub mod database;
 pub mod derivative;
+pub mod device_code;
 pub mod device_part;
 pub mod device_text;
 pub mod environment;

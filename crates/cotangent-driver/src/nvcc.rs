@@ -11,6 +11,7 @@ use crate::tools::Nvcc;
 #[derive(Debug, Clone)]
 pub struct NvccRequest<'a> {
     pub file: &'a Path,
+    /// One of them for [`Product::Ptx`].
     pub archs: &'a [Arch],
     pub product: Product,
     /// Whether a warning is an error.
@@ -25,6 +26,8 @@ pub struct NvccRequest<'a> {
 pub enum Product {
     /// The device code for all architectures, assembled.
     Fatbin,
+    /// The device code as text, for an architecture and all newer ones.
+    Ptx,
     /// An object file: the host code is compiled too.
     Object,
 }
@@ -50,12 +53,18 @@ pub fn compile(nvcc: &Nvcc, request: &NvccRequest<'_>) -> Result<Vec<KernelFacts
     let mut command = Command::new(&nvcc.path);
     command.arg(match request.product {
         Product::Fatbin => "-fatbin",
+        Product::Ptx => "-ptx",
         Product::Object => "-c",
     });
     for arch in request.archs {
         let name = arch.to_string();
         let name = name.trim_start_matches("sm_");
-        command.arg("-gencode").arg(format!("arch=compute_{name},code=sm_{name}"));
+        match request.product {
+            Product::Ptx => command.arg(format!("-arch=compute_{name}")),
+            Product::Fatbin | Product::Object => {
+                command.arg("-gencode").arg(format!("arch=compute_{name},code=sm_{name}"))
+            }
+        };
     }
     if request.strict {
         command.args(["-Werror", "all-warnings"]);

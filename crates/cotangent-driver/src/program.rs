@@ -58,9 +58,9 @@ pub fn print(
         output.map_or(Ok(()), |output| output.check_apart_from(passes.files()))?;
         let module = lowered_module(passes.both(), name)
             .map_err(|found| Failure::refused(&found, &passes.device.sources, input.colour))?;
-        if module.needs_program && form != Form::Ir {
-            let found = [only_with_program(&module, name)];
-            return Err(Failure::refused(&found, &passes.device.sources, input.colour));
+        if form != Form::Ir {
+            needs_no_program(&module, name)
+                .map_err(|found| Failure::refused(&[found], &passes.device.sources, input.colour))?;
         }
         Ok(match form {
             Form::Cuda => with_compiling(emit::emit(&module, Dialect::Cuda)),
@@ -71,12 +71,15 @@ pub fn print(
 }
 
 /// What is printed stands alone, and code that is passed through may name what only the program has.
-fn only_with_program(module: &ir::Module, name: &str) -> Diagnostic {
+pub(crate) fn needs_no_program(module: &ir::Module, name: &str) -> Result<(), Diagnostic> {
+    if !module.needs_program {
+        return Ok(());
+    }
     let span = module.function(name).map(|function| module.functions[function].span).unwrap_or_default();
     let message = format!("`{name}` uses classes or functions of the program that are not read");
     let label = "it cannot be printed without the program's own text";
     let help = "its derivatives can: they include the program";
-    Diagnostic::new(diagnostic::UNSUPPORTED_EXPRESSION, span, message, label).help(help)
+    Err(Diagnostic::new(diagnostic::UNSUPPORTED_EXPRESSION, span, message, label).help(help))
 }
 
 /// Lowers a function, and checks what came out: a contradiction is reported as our mistake, and nothing is printed.

@@ -63,7 +63,7 @@ impl Arch {
     }
 
     /// From `sm_80`, `compute_80`, `lto_80`, `sm_90a`.
-    fn from_word(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         let (_, name) = word.split_once('_').filter(|(kind, _)| matches!(*kind, "sm" | "compute" | "lto"))?;
         let digits = name.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
         let suffix = match &name[digits.len()..] {
