@@ -127,6 +127,11 @@ fn architecture() {
 }
 
 #[test]
+fn rust() {
+    check("docs/rust.md");
+}
+
+#[test]
 fn examples() {
     check("docs/examples.md");
 }
