@@ -1,13 +1,15 @@
 //! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
-//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`, `wheel`, `python`, `torch`, `jax`.
+//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`, `wheel`, `python`, `torch`, `jax`, `rust`.
 
 mod compiled;
 mod corpus;
 mod faults;
 mod kernels;
 mod mutants;
+mod process;
 mod python;
 mod race;
+mod rust;
 mod setup;
 mod tidy;
 mod validate;
@@ -122,6 +124,8 @@ enum Task {
     Torch,
     /// The same with JAX.
     Jax,
+    /// Run launches in Rust through cudarc, with our CUDA driver, and the example that fits peaks.
+    Rust,
 }
 
 fn main() -> ExitCode {
@@ -149,6 +153,7 @@ fn main() -> ExitCode {
         Task::Python => python::python(),
         Task::Torch => python::torch(),
         Task::Jax => python::jax(),
+        Task::Rust => rust::rust(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

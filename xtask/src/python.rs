@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use cotangent_driver::Environment;
 
+use crate::process::{cargo, done};
 use crate::setup::{jax_tools, torch_tools};
 use crate::workspace;
 
@@ -142,19 +143,4 @@ fn site_packages_of(python: &Path) -> Result<PathBuf> {
 fn tools() -> Result<PathBuf> {
     let environment = Environment::of_process();
     Ok(environment.cache()?.join("python/bin"))
-}
-
-fn cargo(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO"));
-    command.current_dir(workspace::root()).args(words);
-    command
-}
-
-fn done(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot run {}; `cargo xtask setup` installs it", program.display()))?;
-    ensure!(status.success(), "{} failed; see above", program.display());
-    Ok(())
 }

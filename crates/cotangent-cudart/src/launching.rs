@@ -49,13 +49,8 @@ unsafe fn launch(function: *const c_void, configuration: Configuration, argument
     if fits_device && info.max_threads.is_some_and(|most| block.count() > u64::from(most)) {
         return fail(CudaError::INVALID_VALUE);
     }
-    let size = info.parameters.iter().map(|parameter| parameter.offset + parameter.bytes).max().unwrap_or(0);
-    let mut values = vec![0u8; size];
-    for (index, parameter) in info.parameters.iter().enumerate() {
-        // SAFETY: per the contract, as many pointers as parameters, each to a value of the parameter's type.
-        let value = unsafe { std::slice::from_raw_parts((*arguments.add(index)).cast::<u8>(), parameter.bytes) };
-        values[parameter.offset..parameter.offset + parameter.bytes].copy_from_slice(value);
-    }
+    // SAFETY: per the contract, as many pointers as parameters, each to a value of the parameter's type.
+    let values = unsafe { info.values(arguments.cast_const().cast()) };
     let Some(bound) = found.module.bind(&found.name, values) else { return fail(CudaError::INVALID_VALUE) };
     let shape = Shape { grid, block, shared_bytes: shared_bytes as u64 };
     kernel::launch(Arc::new(bound), shape, stream, function, site)

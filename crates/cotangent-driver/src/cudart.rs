@@ -21,6 +21,12 @@ const LIBRARY: &str = "libcotangent_cudart.so";
 /// The names under which linkers and programs look for NVIDIA's.
 const NAMES: [&str; 3] = ["libcudart.so", "libcudart.so.13", "libcudart.so.12"];
 
+/// The driver, for programs that load their PTX themselves. It is no part of what nvcc links.
+const DRIVER: &str = "libcotangent_libcuda.so";
+
+/// The names under which programs look for NVIDIA's.
+const DRIVER_NAMES: [&str; 2] = ["libcuda.so", "libcuda.so.1"];
+
 /// What is compiled for unless the user says: PTX that every architecture since Turing understands, and no machine code.
 const ARCHITECTURE: [&str; 2] = ["-gencode", "arch=compute_75,code=compute_75"];
 
@@ -40,20 +46,23 @@ const COMPILE_CHECKED: &[&str] = &[
 /// These calls come to our library too.
 const LINK_CHECKED: &[&str] = &["-Xlinker", "--wrap=memcpy,--wrap=memmove,--wrap=memset"];
 
-/// A folder in which the library has NVIDIA's names, for `-L` and `LD_LIBRARY_PATH`. `command` is this command's own file:
-/// the library is installed beside it.
+/// A folder in which the library has NVIDIA's names, for `-L` and `LD_LIBRARY_PATH`, and the driver too if it is installed. `command` is this
+/// command's own file: the libraries are installed beside it.
 pub fn folder(environment: &Environment, command: &Path) -> Result<PathBuf, DriverError> {
     let library =
-        library_beside(command).ok_or_else(|| DriverError::CudartMissing { command: command.to_path_buf() })?;
+        beside(command, LIBRARY).ok_or_else(|| DriverError::CudartMissing { command: command.to_path_buf() })?;
+    let driver = beside(command, DRIVER);
     let mut hasher = DefaultHasher::new();
-    library.hash(&mut hasher);
+    (&library, &driver).hash(&mut hasher);
     let cache = environment.cache()?;
     let folder = cache.join(format!("cudart-{:016x}", hasher.finish()));
     fs::create_dir_all(&folder).map_err(DriverError::file("make", &folder))?;
-    for name in NAMES {
+    let names = NAMES.iter().map(|name| (&library, name));
+    let driver_names = driver.iter().flat_map(|driver| DRIVER_NAMES.iter().map(move |name| (driver, name)));
+    for (library, name) in names.chain(driver_names) {
         let link = folder.join(name);
-        match symlink(&library, &link) {
-            // The folder's name is made of the library's path: the link is the same.
+        match symlink(library, &link) {
+            // The folder's name is made of the libraries' paths: the link is the same.
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(DriverError::file("make", &link)(error));
             }
@@ -63,11 +72,11 @@ pub fn folder(environment: &Environment, command: &Path) -> Result<PathBuf, Driv
     Ok(folder)
 }
 
-/// Where the library is installed, or where cargo builds it; the newest if there are several.
-fn library_beside(command: &Path) -> Option<PathBuf> {
-    let beside = command.canonicalize().ok()?.parent()?.to_path_buf();
-    let places = [beside.clone(), beside.join("deps"), beside.join("../lib")];
-    let found = places.into_iter().filter_map(|place| place.join(LIBRARY).canonicalize().ok());
+/// Where a library is installed, or where cargo builds it; the newest if there are several.
+fn beside(command: &Path, library: &str) -> Option<PathBuf> {
+    let folder = command.canonicalize().ok()?.parent()?.to_path_buf();
+    let places = [folder.clone(), folder.join("deps"), folder.join("../lib")];
+    let found = places.into_iter().filter_map(|place| place.join(library).canonicalize().ok());
     found.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
 }
 

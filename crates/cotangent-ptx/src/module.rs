@@ -1,5 +1,6 @@
 //! A loaded module: its kernels and variables, and kernels with their arguments, ready to be launched.
 
+use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
 
 use cotangent_cpu::kernel::written_name;
@@ -27,6 +28,23 @@ pub struct KernelInfo {
     /// Bytes of a thread's frame.
     pub local_bytes: usize,
     pub max_threads: Option<u32>,
+}
+
+impl KernelInfo {
+    /// Arguments as a launch of CUDA's has them, in the order and at the places of the kernel's parameters.
+    ///
+    /// # Safety
+    /// `arguments` points to one pointer for each parameter, to a value of its type.
+    pub unsafe fn values(&self, arguments: *const *const c_void) -> Vec<u8> {
+        let size = self.parameters.iter().map(|parameter| parameter.offset + parameter.bytes).max().unwrap_or(0);
+        let mut values = vec![0u8; size];
+        for (index, parameter) in self.parameters.iter().enumerate() {
+            // SAFETY: per the contract.
+            let value = unsafe { std::slice::from_raw_parts((*arguments.add(index)).cast::<u8>(), parameter.bytes) };
+            values[parameter.offset..parameter.offset + parameter.bytes].copy_from_slice(value);
+        }
+        values
+    }
 }
 
 /// A module that was read and decoded.

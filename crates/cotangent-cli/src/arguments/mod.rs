@@ -483,7 +483,7 @@ pub(crate) enum Place {
     Include,
     /// The CMake package: cmake -DCotangent_DIR=$(cotangent where cmake) …
     Cmake,
-    /// The CUDA runtime that executes PTX on the CPU, as a folder for -L and LD_LIBRARY_PATH
+    /// The CUDA runtime, and the driver, that execute PTX on the CPU, as a folder for -L and LD_LIBRARY_PATH
     Cudart,
 }
 

@@ -4,5 +4,7 @@ include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
 #[cfg(test)]
 mod on_cpu;
+#[cfg(all(test, feature = "cuda"))]
+mod on_gpu;
 #[cfg(test)]
 mod slopes;
