@@ -124,7 +124,7 @@ enum Task {
     Torch,
     /// The same with JAX.
     Jax,
-    /// Run launches in Rust through cudarc, with our CUDA driver, and the example that fits peaks.
+    /// Fit peaks by the example in Rust, without a GPU and on what cudarc takes for one.
     Rust,
 }
 

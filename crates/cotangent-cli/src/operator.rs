@@ -117,6 +117,7 @@ fn statement(options: &Operator) -> Result<Statement> {
         name: name.to_owned(),
         sizes: sizes.collect::<Result<_>>()?,
         values: values.collect::<Result<_>>()?,
+        outputs: options.outputs.iter().map(|name| name.trim().to_owned()).collect(),
         launch: options.grid.as_ref().zip(options.block.as_ref()).map(launch).transpose()?,
     })
 }

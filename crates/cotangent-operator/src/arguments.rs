@@ -74,7 +74,7 @@ pub(crate) struct Array {
 pub(crate) enum Role {
     /// It is only read.
     Input,
-    /// It is only stored to: a result, made by the operator.
+    /// A result, made by the operator: it is only stored to, or is stated to begin with zeros.
     Output,
     /// It is read and stored to: the operator takes it, and returns a copy that is changed.
     InPlace,
@@ -313,8 +313,15 @@ impl<'a> Operator<'a> {
 
     /// Whether all that is stated means something.
     fn check(&self) -> Result<(), Wrong> {
-        let Statement { sizes, values, launch, .. } = self.statement;
+        let Statement { sizes, values, launch, outputs, .. } = self.statement;
         let is_array = |name: &str| self.arrays().any(|array| array.name == name);
+        let is_output = |name: &&String| self.arrays().any(|array| array.name == **name && array.role == Role::Output);
+        if let Some(name) = outputs.iter().find(|name| !is_output(name)) {
+            return Err(match is_array(name) {
+                true => Wrong::OutputIsRead(name.clone()),
+                false => Wrong::NoParameter(name.clone(), "array"),
+            });
+        }
         if let Some((name, _)) = sizes.iter().find(|(name, _)| !is_array(name)) {
             return Err(Wrong::NoParameter(name.clone(), "array"));
         }
@@ -420,6 +427,7 @@ fn argument(
         Some("zero") => Role::Input,
         Some("cotangent" | "copy") => Role::Output,
         None if is_const => Role::Input,
+        _ if statement.outputs.iter().any(|output| output == name) => Role::Output,
         _ => Role::InPlace,
     };
     // Its elements are of the version's type in each version, or of one type in all.

@@ -208,6 +208,11 @@ fn backward(operator: &Operator<'_>) -> Call {
         call.keep(format!("d_{}", array.name), Begins::Anything, like(array), array);
         call.results.push(format!("d_{}", array.name));
     }
+    let begins_made = |array: &&Array| array.role == Role::Output && has_gradient(&operator.backward, &array.name);
+    for array in operator.arrays().filter(begins_made) {
+        // The gradient of the zeros that it begins with, which nobody asks for.
+        call.keep(format!("d_{}", array.name), Begins::Anything, like(array), array);
+    }
     let cotangent = |of: &Of| format!("grad_{}_own", name_of(of));
     let gradient = |of: &Of| format!("d_{}", name_of(of));
     let is_result_only = |name: &str| operator.arrays().any(|array| array.name == name && array.role == Role::Output);
@@ -217,6 +222,11 @@ fn backward(operator: &Operator<'_>) -> Call {
     let cotangents = results.iter().map(|array| format!("grad_{}", array.name));
     call.differentiable = inputs.iter().map(|array| array.name.clone()).chain(cotangents).collect();
     call
+}
+
+/// Whether a gradient of this array is written.
+fn has_gradient(extras: &[Extra], name: &str) -> bool {
+    extras.iter().any(|extra| extra.part == Part::Gradient && matches!(&extra.of, Of::Array(of) if of == name))
 }
 
 fn twice(operator: &Operator<'_>) -> Option<Call> {

@@ -13,6 +13,8 @@ pub struct Statement {
     pub sizes: Vec<(String, Vec<Expression>)>,
     /// The values of numbers, by parameter. A number without one is an argument of the operator.
     pub values: Vec<(String, Expression)>,
+    /// Arrays that begin with zeros and go out, although the function reads what it has stored there.
+    pub outputs: Vec<String>,
     /// How the kernel is launched; a function of the host launches by itself.
     pub launch: Option<Launch>,
 }

@@ -12,6 +12,9 @@ pub enum Wrong {
     /// Sizes or a value of what is no such parameter.
     #[error("`{0}` is stated, and the kernel has no such {1}")]
     NoParameter(String, &'static str),
+    /// A result that is none.
+    #[error("`{0}` is stated to be a result, and the function stores nothing there")]
+    OutputIsRead(String),
     /// A name that nothing tells.
     #[error("`{name}` in the {of} is known from no array that the operator takes, and is no number that it takes")]
     UnknownName { name: String, of: String },

@@ -68,6 +68,22 @@ template <class T> void both(const T* u, const T* k, T* v, T* out, int n, cudaSt
 }
 """
 
+# Sums that begin with zero, and a product with what was summed.
+SUMS = """
+template <class T> __global__ void add(const T* u, const int* index, T* sum, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(&sum[index[i]], u[i] * u[i]);
+}
+template <class T> __global__ void multiply(const T* u, const int* index, const T* sum, T* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = u[i] * sum[index[i]];
+}
+template <class T> void sums(const T* u, const int* index, T* sum, T* out, int n, cudaStream_t stream) {
+  add<T><<<(n + 127) / 128, 128, 0, stream>>>(u, index, sum, n);
+  multiply<T><<<(n + 127) / 128, 128, 0, stream>>>(u, index, sum, out, n);
+}
+"""
+
 # Arrays of vectors.
 LENGTHS = """
 __global__ void lengths(const double3* x, double* y, int n) {
@@ -184,6 +200,25 @@ class HostFunctions(unittest.TestCase):
         of = lambda one: jax.jacrev(jax.grad(loss(one), (0, 1, 2)), (0, 1, 2))(u, k, v)  # noqa: E731
         for one, other in zip(jax.tree.leaves(of(both)), jax.tree.leaves(of(lambda u, k, v: (u**3, k * u**3)))):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+    def test_what_is_stated_to_be_a_result_begins_with_zeros(self):
+        stated = dict(sizes={"u": "N", "index": "N", "sum": "N", "out": "N"}, values={"n": "N"})
+        with self.assertRaisesRegex(cc.InvalidRequest, "`u` is stated to be a result, and the function stores nothing there"):
+            operator(SUMS, "sums<scalar_t>", "tests::wrong", outputs="u", **stated)
+        sums = operator(SUMS, "sums<scalar_t>", "tests::sums", outputs="sum", **stated)
+        u, index = jnp.linspace(0.1, 1.0, 4), jnp.asarray([2, 0, 2, 1], jnp.int32)
+
+        def expected(u):
+            sum = jnp.zeros(4).at[index].add(u**2)
+            return sum, u * sum[index]
+
+        for one, other in zip(sums(u, index), expected(u)):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        loss = lambda function: lambda u: sum(jnp.sum(jnp.sin(part)) for part in function(u))  # noqa: E731
+        found, of_jax = (jax.grad(loss(f))(u) for f in (lambda u: sums(u, index), expected))
+        np.testing.assert_allclose(found, of_jax, rtol=1e-12)
+        found, of_jax = (jax.jacrev(jax.grad(loss(f)))(u) for f in (lambda u: sums(u, index), expected))
+        np.testing.assert_allclose(found, of_jax, rtol=1e-12, atol=1e-12)
 
 
 class Norm(unittest.TestCase):

@@ -21,6 +21,13 @@ SAMPLE = dict(
     grid="(B * C * H * W + 127) / 128",
     block="128",
 )
+NORM = dict(sizes={"x": "R, C", "weight": "C", "bias": "C", "y": "R, C"}, values={"columns": "C"}, grid="R", block="128")
+SPLATS = dict(
+    sizes={"centers": "S, 2", "scales": "S", "opacities": "S", "colours": "S, 3", "image": "height, width, 3"},
+    values={"splats": "S"},
+    grid="(width + 7) / 8, (height + 7) / 8",
+    block="8, 8",
+)
 
 # In place, with an array of whole numbers, and a number that is an argument.
 RELAX = """
@@ -269,6 +276,14 @@ class HostFunctions(unittest.TestCase):
         self.assertTrue(torch.autograd.gradcheck(both, (u, self.k, v)))
         self.assertTrue(torch.autograd.gradgradcheck(both, (u, self.k, v)))
 
+    def test_a_workspace_may_be_a_result(self):
+        both = operator(SMOOTH, "both<scalar_t>", "tests::both_of_two", outputs="v", **self.stated)
+        u = self.u.detach()[:9].requires_grad_()
+        torch.testing.assert_close(both(u, self.k)[1], self.expected(u, self.k))
+        self.assertTrue(torch.autograd.gradcheck(both, (u, self.k)))
+        self.assertTrue(torch.autograd.gradgradcheck(both, (u, self.k)))
+        torch.library.opcheck(both, (u, self.k))
+
     def test_only_what_is_named_has_a_derivative(self):
         both = operator(SMOOTH, "both<scalar_t>", "tests::both_of_u", wrt="u, v, out", **self.stated)
         both(self.u, self.k, torch.zeros(300, dtype=torch.double))[1].sum().backward()
@@ -279,8 +294,7 @@ class HostFunctions(unittest.TestCase):
 
 class Norm(unittest.TestCase):
     def test_under_autocast_sums_are_float(self):
-        stated = dict(sizes={"x": "R, C", "weight": "C", "bias": "C", "y": "R, C"}, values={"columns": "C"}, grid="R", block="128")
-        norm = operator(EXAMPLES / "layer_norm.cu", "layer_norm<scalar_t>", "tests::layer_norm", **stated)
+        norm = operator(EXAMPLES / "layer_norm.cu", "layer_norm<scalar_t>", "tests::layer_norm", **NORM)
         torch.manual_seed(0)
         for half in (torch.float16, torch.bfloat16):
             inputs = [torch.randn(size).to(half).requires_grad_() for size in ((8, 300), 300, 300)]
@@ -296,11 +310,11 @@ class Norm(unittest.TestCase):
 
 
 class Project(unittest.TestCase):
-    def test_a_project_builds_for_gpus_too(self):
+    def builds_for_gpus(self, file, kernel, stated):
         nvidia = Path(os.environ["COTANGENT_TESTED_WITH"])
         home = next(nvidia.glob("lib/python*/site-packages/nvidia/cu13"))
         with tempfile.TemporaryDirectory() as folder:
-            project(EXAMPLES / "sample.cu", "sample<scalar_t>", "tests::for_gpus", folder, **SAMPLE)
+            project(EXAMPLES / file, f"{kernel}<scalar_t>", "tests::for_gpus", folder, **stated)
             words = [sys.executable, "build.py", "--cuda", "80", "90", "--nvcc", str(home / "bin/nvcc"), "--cuda-home", str(home)]
             env = {**os.environ, "COTANGENT": str(Path(cc.__file__).parent / "bin/cotangent")}
             subprocess.run(words, cwd=folder, env=env, check=True)
@@ -308,9 +322,18 @@ class Project(unittest.TestCase):
             said = subprocess.run(dump, capture_output=True, text=True, check=True).stdout
             for architecture in ("sm_80", "sm_90"):
                 parts = [part for part in said.split("Fatbin elf code:") if f"arch = {architecture}" in part]
-                self.assertTrue(any("sample_float_grad" in part for part in parts), architecture)
+                self.assertTrue(any(f"{kernel}_float_grad" in part for part in parts), architecture)
             test = [sys.executable, "-m", "unittest", "test_for_gpus"]
             subprocess.run(test, cwd=folder, check=True, capture_output=True)
+
+    def test_sampling_builds_for_gpus_too(self):
+        self.builds_for_gpus("sample.cu", "sample", SAMPLE)
+
+    def test_layer_norm_builds_for_gpus_too(self):
+        self.builds_for_gpus("layer_norm.cu", "layer_norm", NORM)
+
+    def test_splats_build_for_gpus_too(self):
+        self.builds_for_gpus("splats.cu", "composite", SPLATS)
 
     def test_the_second_import_is_quick(self):
         operator(RELAX, "relax<scalar_t>", "tests::relax", **RELAX_STATED)

@@ -6,7 +6,5 @@ fn main() {
     let names = ["decay", "powers", "smooth", "pile", "twist<double>", "turn", "words", "halves"];
     let all = Kernels::in_file("src/kernels.cu");
     let all = names.into_iter().fold(all, |all, name| all.kernel(name).gradient(Gradient::of(name)));
-    let is_for_gpus = std::env::var_os("CARGO_FEATURE_CUDA").is_some();
-    let all = if is_for_gpus { all.ptx() } else { all };
-    all.write("kernels.rs").unwrap_or_else(|error| error.exit());
+    all.ptx().write("kernels.rs").unwrap_or_else(|error| error.exit());
 }

@@ -56,6 +56,11 @@ pub(crate) struct Operator {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) wrt: Option<Vec<String>>,
 
+    /// Arrays that are results, separated by commas: they begin with zeros, though the function reads what it has stored there, as in a
+    /// workspace. What is only stored to is a result without being named
+    #[arg(long = "out", value_name = "ARRAYS", value_delimiter = ',')]
+    pub(crate) outputs: Vec<String>,
+
     /// Blocks of a kernel's launch: one to three sizes with commas between them. A function of the host launches by itself
     #[arg(long, value_name = "SIZES", requires = "block")]
     pub(crate) grid: Option<String>,

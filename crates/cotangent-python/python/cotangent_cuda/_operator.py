@@ -31,6 +31,7 @@ def stated(
     shared: str,
     types: Sequence[str],
     wrt: Names,
+    outputs: Names,
 ) -> List[str]:
     """What the user states, in words of the command line."""
     words = ["--fn", fn, "--name", name]
@@ -39,6 +40,7 @@ def stated(
     words += ["--shared", shared] if shared != "0" else []
     words += ["--types", ",".join(types)] if types else []
     words += ["--wrt", ",".join(names(wrt))] if wrt is not None else []
+    words += ["--out", ",".join(names(outputs))] if outputs is not None else []
     for array, of_array in sizes.items():
         words += ["--size", f"{array}={of_array}"]
     for number, value in (values or {}).items():

@@ -22,6 +22,7 @@ def operator(
     values: Optional[Mapping[str, str]] = None,
     shared: str = "0",
     wrt: Names = None,
+    outputs: Names = None,
     types: Sequence[str] = (),
     cuda: Sequence[int] = (),
     flags: Sequence[str] = (),
@@ -34,7 +35,7 @@ def operator(
     """
     import jax  # type: ignore[import-not-found,unused-ignore]
 
-    words = stated(fn, name, sizes, values, grid, block, shared, types, wrt)
+    words = stated(fn, name, sizes, values, grid, block, shared, types, wrt, outputs)
     module = loaded("jax", jax.__version__, program, words, cuda, flags)
     return getattr(module, name.split("::")[1])
 
@@ -51,8 +52,9 @@ def project(
     values: Optional[Mapping[str, str]] = None,
     shared: str = "0",
     wrt: Names = None,
+    outputs: Names = None,
     types: Sequence[str] = (),
     flags: Sequence[str] = (),
 ) -> None:
     """Writes the operator's sources, its build file and its test into a folder, as ``cotangent jax`` does."""
-    write("jax", Place(program, flags), stated(fn, name, sizes, values, grid, block, shared, types, wrt), folder)
+    write("jax", Place(program, flags), stated(fn, name, sizes, values, grid, block, shared, types, wrt, outputs), folder)

@@ -4,7 +4,7 @@ include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
 #[cfg(test)]
 mod on_cpu;
-#[cfg(all(test, feature = "cuda"))]
+#[cfg(test)]
 mod on_gpu;
 #[cfg(test)]
 mod slopes;

@@ -1,9 +1,9 @@
-//! The same launches through cudarc, compared with those on the CPU. The driver is what the loader finds as `libcuda.so`; without a GPU
-//! it is `cotangent-libcuda`, which executes the PTX.
+//! The same launches through cudarc, compared with those on the CPU. The driver is `cotangent-libcuda`, which executes the PTX.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, LaunchConfig};
+use libloading::Library;
 
 use crate::cpu::{self, Launch};
 use crate::cuda::Kernels;
@@ -13,6 +13,13 @@ const N: usize = 40;
 
 /// The kernels, and two streams: what one makes the other uses.
 fn loaded() -> (Kernels, Arc<CudaStream>, Arc<CudaStream>) {
+    static DRIVER: OnceLock<Library> = OnceLock::new();
+    // Cudarc finds by its name what is loaded already.
+    DRIVER.get_or_init(|| {
+        let tests = std::env::current_exe().unwrap();
+        // SAFETY: its initialisation does nothing.
+        unsafe { Library::new(tests.with_file_name("libcotangent_libcuda.so")) }.unwrap()
+    });
     let context = CudaContext::new(0).unwrap();
     (Kernels::load(&context).unwrap(), context.default_stream(), context.new_stream().unwrap())
 }
