@@ -72,7 +72,7 @@ fn function(launched: &Launched) -> String {
 }
 
 fn parameter(argument: &Argument) -> String {
-    let ty = argument.ty.rust();
+    let ty = argument.ty.within_module();
     let ty = match argument.role {
         Role::Number => ty,
         Role::Read | Role::Copied => format!("&[{ty}]"),
@@ -123,7 +123,7 @@ fn doubled(kernel: &Kernel) -> Option<String> {
 
 /// The launch of a kernel, whose last argument may be a pointer of ours.
 fn call(kernel: &Kernel, arguments: &[Argument], last: Option<&str>) -> String {
-    let own = kernel.types.len() - usize::from(last.is_some());
+    let own = kernel.parameters - usize::from(last.is_some());
     let given = arguments.iter().take(own).map(|argument| match argument.role {
         Role::Number => format!("address(&{})", argument.name),
         Role::Sum => format!("address(&std::ptr::from_mut({}))", argument.name),

@@ -3,6 +3,7 @@
 use crate::cpu::SAFETY;
 use crate::formula::number;
 use crate::plan::{Argument, Kernel, Launched, Record, Role};
+use crate::structs::Defined;
 
 const BEFORE: &str = "
 /// On GPUs, through cudarc.
@@ -49,12 +50,13 @@ pub(crate) struct Image {
 }
 
 /// The module.
-pub(crate) fn module(launched: &[Launched], images: &[Image]) -> String {
+pub(crate) fn module(launched: &[Launched], structs: &[Defined], images: &[Image]) -> String {
     let kernels: Vec<&String> = images.iter().flat_map(|image| &image.kernels).collect();
     let fields: String = kernels.iter().map(|name| format!("        {name}: CudaFunction,\n")).collect();
     let names: Vec<String> = kernels.iter().map(|name| (*name).clone()).collect();
     let loads: String = images.iter().map(load).collect();
     let functions: String = launched.iter().map(function).collect();
+    let structs: String = structs.iter().map(passed).collect();
     format!(
         "{BEFORE}
     /// The kernels, loaded for a GPU.
@@ -68,8 +70,18 @@ pub(crate) fn module(launched: &[Launched], images: &[Image]) -> String {
 {loads}            Ok(Kernels {{ {} }})
         }}
 {functions}    }}
-{AFTER}",
+{structs}{AFTER}",
         names.join(", ")
+    )
+}
+
+/// What cudarc wants to know of a struct.
+fn passed(of: &Defined) -> String {
+    let name = &of.name;
+    format!(
+        "\n    // SAFETY: its fields are numbers, and it is laid out as in CUDA.\n    \
+         unsafe impl ::cudarc::driver::DeviceRepr for super::{name} {{}}\n    // SAFETY: zero is a number.\n    \
+         unsafe impl ::cudarc::driver::ValidAsZeroBits for super::{name} {{}}\n"
     )
 }
 
@@ -103,7 +115,7 @@ fn function(launched: &Launched) -> String {
 }
 
 fn parameter(argument: &Argument) -> String {
-    let ty = argument.ty.rust();
+    let ty = argument.ty.within_module();
     let ty = match argument.role {
         Role::Number => ty,
         Role::Read | Role::Copied => format!("&impl DevicePtr<{ty}>"),
@@ -160,7 +172,7 @@ fn made(record: &Record, arguments: &[Argument]) -> Vec<String> {
 
 /// The launch of a kernel, whose last argument may be a pointer of ours.
 fn call(kernel: &Kernel, arguments: &[Argument], last: Option<&str>) -> Vec<String> {
-    let own = kernel.types.len() - usize::from(last.is_some());
+    let own = kernel.parameters - usize::from(last.is_some());
     let given = arguments.iter().take(own).map(|argument| argument.name.as_str()).chain(last);
     let mut lines = Vec::new();
     if kernel.doubles_shared {

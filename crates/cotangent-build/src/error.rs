@@ -30,7 +30,7 @@ pub enum Error {
     Request(String),
     /// A parameter that has no type in Rust.
     #[error(
-        "`{parameter}` of `{function}` is `{ty}`, which has no type in Rust here\n  Numbers, pointers to numbers, and pointers to CUDA's vectors do. Give a struct's numbers as arrays, or launch this kernel by hand: `Program::gradient` has its text."
+        "`{parameter}` of `{function}` is `{ty}`, which has no type in Rust here\n  Numbers do, CUDA's vectors, and structs of them without pointers; and pointers to each. Or launch this kernel by hand: `Program::gradient` has its text."
     )]
     Type {
         /// The kernel, or its gradient.

@@ -63,6 +63,7 @@ mod module;
 mod names;
 mod plan;
 mod program;
+mod structs;
 mod types;
 
 pub use error::{Error, Finding};

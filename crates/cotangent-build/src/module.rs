@@ -5,13 +5,21 @@ use cotangent_driver::device_code::DeviceCode;
 use crate::cpu;
 use crate::cuda::{self, Image};
 use crate::plan::{Argument, Launched};
+use crate::structs::Defined;
 
 /// The whole module, of the file of this name. `library` has the kernels for the CPU, and `images` those for GPUs.
 pub(crate) fn text(launched: &[Launched], file: &str, library: Option<&str>, images: &[Image]) -> String {
+    let mut structs: Vec<Defined> = Vec::new();
+    for of in launched.iter().flat_map(|launched| &launched.structs) {
+        if !structs.contains(of) {
+            structs.push(of.clone());
+        }
+    }
     let mut text = format!("// By Cotangent, from {file}.\n\n");
+    text.extend(structs.iter().map(Defined::text));
     text.extend(library.map(|library| cpu::module(launched, library)));
     if !images.is_empty() {
-        text.push_str(&cuda::module(launched, images));
+        text.push_str(&cuda::module(launched, &structs, images));
     }
     text
 }
@@ -23,9 +31,28 @@ pub(crate) fn parameter(name: &str, arguments: &[Argument]) -> String {
     format!("({name} as i64)")
 }
 
+/// Launches a kernel with arguments of which only the addresses are known.
 const LAUNCHING: &str = "
+#include <utility>
+
 template <class T>
-static T as(const void* argument) { return *static_cast<const T*>(argument); }
+static T& at(const void* address) { return *static_cast<T*>(const_cast<void*>(address)); }
+
+template <class... P, size_t... I>
+static int launch_kernel(void (*kernel)(P...), const unsigned* sizes, size_t shared, const void* const* arguments,
+                         std::index_sequence<I...>) {
+  dim3 grid(sizes[0], sizes[1], sizes[2]), block(sizes[3], sizes[4], sizes[5]);
+  if (shared > 48 * 1024) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared));
+  kernel<<<grid, block, shared>>>(at<P>(arguments[I])...);
+  cudaError_t launched = cudaGetLastError();
+  cudaError_t ended = cudaDeviceSynchronize();
+  return launched == cudaSuccess ? ended : launched;
+}
+
+template <class... P>
+static int launch_kernel(void (*kernel)(P...), const unsigned* sizes, size_t shared, const void* const* arguments) {
+  return launch_kernel(kernel, sizes, shared, arguments, std::index_sequence_for<P...>());
+}
 ";
 
 /// The kernels for the CPU as one text, with a function of C's that launches each.
@@ -42,28 +69,21 @@ pub(crate) fn unit(codes: &[DeviceCode]) -> String {
     text.push_str(LAUNCHING);
     for (at, code) in codes.iter().enumerate() {
         for kernel in code.metadata.functions.iter().filter(|function| function.space == "kernel") {
-            let types = kernel.parameters.iter().map(|param| param.ty.replace("__restrict__", ""));
-            let arguments: Vec<String> =
-                types.enumerate().map(|(at, ty)| format!("as<{}>(arguments[{at}])", ty.trim())).collect();
-            text.push_str(&launcher(&format!("text_{at}::{}", kernel.name), &kernel.name, &arguments.join(", ")));
+            text.push_str(&launcher(&format!("text_{at}::{}", kernel.name), &kernel.name));
+        }
+        for of in &code.metadata.structs {
+            text.push_str(&format!("static_assert(sizeof(text_{at}::{}) == {});\n", of.name, of.bytes));
         }
     }
     text
 }
 
-fn launcher(kernel: &str, name: &str, arguments: &str) -> String {
+fn launcher(kernel: &str, name: &str) -> String {
     format!(
         "
 extern \"C\" __attribute__((visibility(\"default\"))) int cotangent_launch_{name}(
     const unsigned* sizes, size_t shared, const void* const* arguments) {{
-  dim3 grid(sizes[0], sizes[1], sizes[2]), block(sizes[3], sizes[4], sizes[5]);
-  if (shared > 48 * 1024) {{
-    cudaFuncSetAttribute({kernel}, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
-  }}
-  {kernel}<<<grid, block, shared>>>({arguments});
-  cudaError_t launched = cudaGetLastError();
-  cudaError_t ended = cudaDeviceSynchronize();
-  return launched == cudaSuccess ? ended : launched;
+  return launch_kernel({kernel}, sizes, shared, arguments);
 }}
 "
     )

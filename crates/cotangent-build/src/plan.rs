@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::names;
+use crate::structs::{Defined, defined};
 use crate::types::Ty;
 
 /// A function that launches.
@@ -17,6 +18,8 @@ pub(crate) struct Launched {
     pub(crate) kernel: Kernel,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) record: Option<Record>,
+    /// The structs of its arguments that Rust has too.
+    pub(crate) structs: Vec<Defined>,
 }
 
 /// A kernel as it is launched.
@@ -26,8 +29,8 @@ pub(crate) struct Kernel {
     pub(crate) name: String,
     /// Whether it takes twice the dynamic shared memory that is stated.
     pub(crate) doubles_shared: bool,
-    /// The types of its parameters.
-    pub(crate) types: Vec<String>,
+    /// How many parameters it has.
+    pub(crate) parameters: usize,
 }
 
 /// An argument, in the kernel's order.
@@ -44,7 +47,7 @@ pub(crate) struct Argument {
 /// What becomes of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A number.
+    /// A number, or a struct.
     Number,
     /// An array that is read.
     Read,
@@ -71,12 +74,14 @@ pub(crate) enum Record {
 pub(crate) fn of_kernel(metadata: &Metadata) -> Result<Launched, Error> {
     let kernel = metadata.functions.iter().find(|function| function.name == metadata.function);
     let kernel = checked(metadata, kernel)?;
+    let structs = defined(&metadata.structs);
     Ok(Launched {
         name: names::function(&kernel.name),
         does: format!("Launches `{}`.", kernel.name),
         kernel: Kernel::of(kernel),
-        arguments: own_arguments(&kernel.name, &kernel.parameters)?,
+        arguments: own_arguments(&kernel.name, &kernel.parameters, &structs)?,
         record: None,
+        structs,
     })
 }
 
@@ -86,10 +91,11 @@ pub(crate) fn of_gradient(metadata: &Metadata) -> Result<Launched, Error> {
     let behind = metadata.adjoints.len() + usize::from(metadata.record.is_some());
     let own_count = gradient.parameters.len().saturating_sub(behind);
     let (own, adjoints) = gradient.parameters.split_at(own_count);
-    let mut arguments = own_arguments(&gradient.name, own)?;
+    let structs = defined(&metadata.structs);
+    let mut arguments = own_arguments(&gradient.name, own, &structs)?;
     let taken: Vec<String> = own.iter().map(|param| param.name.clone()).collect();
     for (param, adjoint) in adjoints.iter().zip(&metadata.adjoints) {
-        let (ty, _) = Ty::pointed(&param.ty).ok_or_else(|| no_type(&gradient.name, param))?;
+        let (ty, _) = Ty::pointed(&param.ty, &structs).ok_or_else(|| no_type(&gradient.name, param))?;
         let is_of_number = own.iter().any(|own| own.name == adjoint.of && !own.ty.contains('*'));
         let role = match adjoint.before {
             "zero" if is_of_number => Role::Sum,
@@ -107,6 +113,7 @@ pub(crate) fn of_gradient(metadata: &Metadata) -> Result<Launched, Error> {
         kernel: Kernel::of(gradient),
         arguments,
         record: record(metadata)?,
+        structs,
     })
 }
 
@@ -115,7 +122,7 @@ impl Kernel {
         Kernel {
             name: function.name.clone(),
             doubles_shared: function.has_twice_the_shared_memory,
-            types: function.parameters.iter().map(|param| param.ty.clone()).collect(),
+            parameters: function.parameters.len(),
         }
     }
 }
@@ -139,12 +146,13 @@ fn checked<'m>(metadata: &Metadata, function: Option<&'m Described>) -> Result<&
 }
 
 /// The arguments of the function that was differentiated.
-fn own_arguments(function: &str, own: &[Parameter]) -> Result<Vec<Argument>, Error> {
+fn own_arguments(function: &str, own: &[Parameter], structs: &[Defined]) -> Result<Vec<Argument>, Error> {
     let argument = |param: &Parameter| {
-        let value = Ty::of(param.ty.strip_prefix("const ").unwrap_or(&param.ty));
-        let value = value.filter(|ty| ty.is_number()).map(|ty| (ty, Role::Number));
+        let value = Ty::of(param.ty.strip_prefix("const ").unwrap_or(&param.ty), structs);
+        // A vector by value may lie where Rust does not put an array.
+        let value = value.filter(|ty| !matches!(ty, Ty::Vector(..))).map(|ty| (ty, Role::Number));
         let role = |(ty, is_changed)| (ty, if is_changed { Role::Changed } else { Role::Read });
-        let found = value.or_else(|| Ty::pointed(&param.ty).map(role)).ok_or_else(|| no_type(function, param));
+        let found = value.or_else(|| Ty::pointed(&param.ty, structs).map(role)).ok_or_else(|| no_type(function, param));
         found.map(|(ty, role)| Argument {
             name: names::parameter(&param.name, &[]),
             of_cuda: param.name.clone(),

@@ -1,5 +1,7 @@
 //! What CUDA's types are in Rust.
 
+use crate::structs::Defined;
+
 /// A type of elements, or of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Scalar {
@@ -7,7 +9,7 @@ pub(crate) struct Scalar {
     cuda: &'static str,
     /// As Rust does.
     rust: &'static str,
-    bytes: usize,
+    bytes: u64,
 }
 
 /// Half precision is the crate `half`'s, whose types cudarc takes with its feature `f16`.
@@ -35,52 +37,73 @@ const SCALARS: [Scalar; 20] = [
 ];
 
 /// A type of a parameter, or of what it points to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ty {
-    scalar: Scalar,
-    /// How many of them a vector has; 1 for a number.
-    width: usize,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ty {
+    Number(Scalar),
+    /// One of CUDA's vectors, which is an array of so many numbers.
+    Vector(Scalar, u64),
+    /// A struct of the program, by its name in Rust, with its size and alignment.
+    Struct(String, u64, u64),
 }
 
 impl Ty {
-    /// A number or one of CUDA's vectors, as CUDA spells it.
-    pub(crate) fn of(spelled: &str) -> Option<Ty> {
+    /// A number, one of CUDA's vectors, or one of these structs, as CUDA spells it.
+    pub(crate) fn of(spelled: &str, structs: &[Defined]) -> Option<Ty> {
         let number = |spelled: &str| SCALARS.into_iter().find(|scalar| scalar.cuda == spelled);
         let vector = || {
             let (scalar, width) = spelled.split_at_checked(spelled.len().checked_sub(1)?)?;
             let width = width.parse().ok().filter(|width| (2..=4).contains(width))?;
-            Some(Ty { scalar: number(scalar).filter(|scalar| scalar.rust != "bool")?, width })
+            Some(Ty::Vector(number(scalar).filter(|scalar| scalar.rust != "bool")?, width))
         };
-        number(spelled).map(|scalar| Ty { scalar, width: 1 }).or_else(vector)
+        let of_program = || {
+            let Defined { of, name, .. } = structs.iter().find(|known| known.of.name == spelled)?;
+            Some(Ty::Struct(name.clone(), of.bytes, of.alignment))
+        };
+        number(spelled).map(Ty::Number).or_else(vector).or_else(of_program)
     }
 
     /// What a pointer points to, and whether it may be stored to; none if it is no pointer to what Rust knows.
-    pub(crate) fn pointed(spelled: &str) -> Option<(Ty, bool)> {
+    pub(crate) fn pointed(spelled: &str, structs: &[Defined]) -> Option<(Ty, bool)> {
         let (element, rest) = spelled.split_once('*')?;
         if !["", "__restrict__"].contains(&rest.trim()) {
             return None;
         }
         let constant = element.trim().strip_prefix("const ");
-        Some((Ty::of(constant.unwrap_or(element).trim())?, constant.is_none()))
+        Some((Ty::of(constant.unwrap_or(element).trim(), structs)?, constant.is_none()))
     }
 
-    /// As Rust spells it.
-    pub(crate) fn rust(self) -> String {
-        match self.width {
-            1 => self.scalar.rust.to_owned(),
-            width => format!("[{}; {width}]", self.scalar.rust),
+    /// As Rust spells it where structs stand.
+    pub(crate) fn rust(&self) -> String {
+        match self {
+            Ty::Number(scalar) => scalar.rust.to_owned(),
+            Ty::Vector(scalar, width) => format!("[{}; {width}]", scalar.rust),
+            Ty::Struct(name, ..) => name.clone(),
+        }
+    }
+
+    /// The same in a module there.
+    pub(crate) fn within_module(&self) -> String {
+        match self {
+            Ty::Number(_) | Ty::Vector(..) => self.rust(),
+            Ty::Struct(name, ..) => format!("super::{name}"),
+        }
+    }
+
+    /// Size and alignment in Rust.
+    pub(crate) fn layout(&self) -> (u64, u64) {
+        match self {
+            Ty::Number(scalar) => (scalar.bytes, scalar.bytes),
+            Ty::Vector(scalar, width) => (scalar.bytes * width, scalar.bytes),
+            Ty::Struct(_, bytes, alignment) => (*bytes, *alignment),
         }
     }
 
     /// What addresses of its elements are multiples of on the device, if Rust asks for less.
-    pub(crate) fn stricter_alignment(self) -> Option<usize> {
-        let Ty { scalar: Scalar { bytes, .. }, width } = self;
-        (width == 2 || width == 4).then(|| (bytes * width).min(16))
-    }
-
-    /// Whether it is a single number.
-    pub(crate) fn is_number(self) -> bool {
-        self.width == 1
+    pub(crate) fn stricter_alignment(&self) -> Option<u64> {
+        match self {
+            Ty::Vector(scalar, width @ (2 | 4)) => Some((scalar.bytes * width).min(16)),
+            Ty::Number(_) | Ty::Vector(..) | Ty::Struct(..) => None,
+        }
     }
 }
 
@@ -90,18 +113,19 @@ mod tests {
 
     #[test]
     fn numbers_vectors_and_pointers_to_them_have_types() {
-        assert_eq!(Ty::of("unsigned int").unwrap().rust(), "u32");
-        assert_eq!(Ty::of("float3").unwrap().rust(), "[f32; 3]");
-        assert_eq!(Ty::of("float4").unwrap().stricter_alignment(), Some(16));
-        assert_eq!(Ty::of("float3").unwrap().stricter_alignment(), None);
-        let pointed = |spelled: &str| Ty::pointed(spelled).map(|(ty, is_mutable)| (ty.rust(), is_mutable));
+        assert_eq!(Ty::of("unsigned int", &[]).unwrap().rust(), "u32");
+        assert_eq!(Ty::of("float3", &[]).unwrap().rust(), "[f32; 3]");
+        assert_eq!(Ty::of("float4", &[]).unwrap().stricter_alignment(), Some(16));
+        assert_eq!(Ty::of("float3", &[]).unwrap().stricter_alignment(), None);
+        let pointed = |spelled: &str| Ty::pointed(spelled, &[]).map(|(ty, is_mutable)| (ty.rust(), is_mutable));
         assert_eq!(pointed("const double* __restrict__"), Some(("f64".to_owned(), false)));
         assert_eq!(pointed("unsigned char*"), Some(("u8".to_owned(), true)));
     }
 
     #[test]
     fn what_rust_has_no_type_for_has_none() {
-        assert!(["Cell", "float5", "bool2", "", "4"].iter().all(|spelled| Ty::of(spelled).is_none()));
-        assert!(["Cell*", "float**", "float", "float* const*"].iter().all(|spelled| Ty::pointed(spelled).is_none()));
+        assert!(["Cell", "float5", "bool2", "", "4"].iter().all(|spelled| Ty::of(spelled, &[]).is_none()));
+        let pointers = ["Cell*", "float**", "float", "float* const*"];
+        assert!(pointers.iter().all(|spelled| Ty::pointed(spelled, &[]).is_none()));
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use cotangent_build::{Error, Gradient, Kernels, Program};
 
-const STRUCTS: &str = "struct Cell { float a, b; };\n\
+const STRUCTS: &str = "struct Cell { float a; float* b; };\n\
     __global__ void cells(const Cell* cell, float* y) { y[threadIdx.x] = cell[threadIdx.x].a; }\n\
     __device__ float half_of(float x) { return 0.5f * x; }\n\
     __device__ float scale;\n\

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::scope::{Program, Scope};
+use super::structs::{Struct, structs};
 use super::{Dialect, types};
 use crate::ir::layout::layout;
 use crate::ir::{
@@ -21,6 +22,8 @@ pub struct Metadata {
     pub form: &'static str,
     /// What the text has, in its order.
     pub functions: Vec<Described>,
+    /// Structs that parameters are or point to, each after those that it is made of.
+    pub structs: Vec<Struct>,
     /// In the order named.
     pub adjoints: Vec<Adjoint>,
     /// Variables of the device that the function uses and that hold what its program stores there: not those in constant memory
@@ -121,6 +124,7 @@ pub fn metadata(primal: &Module, asked: FunctionId, named: &[&str], derivative: 
         function: asked.name.to_string(),
         form: if is_split { "split" } else { "joint" },
         functions: described,
+        structs: structs(scope, functions.iter().filter(is_printed).filter(|function| function.space != Space::Device)),
         adjoints: named.iter().zip(asked.params.len()..).filter_map(of).collect(),
         variables: primal.globals.iter().filter(is_set_by_program).map(|global| global.name.to_string()).collect(),
         read_after: if is_split { read_after(derivative) } else { Vec::new() },

@@ -28,6 +28,7 @@ mod precedence;
 mod record;
 mod scope;
 mod stmt;
+mod structs;
 mod types;
 mod usage;
 
@@ -37,6 +38,7 @@ pub use behind::{Behind, Copied, SharedWith, emit_behind, result_type};
 pub use device::device_only;
 pub use dialect::{Dialect, VARIABLE_LABEL};
 pub use metadata::{Adjoint, Described, Metadata, Parameter, Record, counting, metadata, read_after};
+pub use structs::{Struct, StructField};
 
 use layout::Lines;
 use names::namespace_of;

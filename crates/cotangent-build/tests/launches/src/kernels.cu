@@ -68,3 +68,27 @@ __global__ void halves(const __half* x, __half* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[i] * x[i];
 }
+
+// Structs, in each other and in arrays, with whole numbers among others.
+namespace orbit {
+struct Point {
+  double x, y;
+};
+}  // namespace orbit
+
+struct alignas(32) Body {
+  int kind;
+  orbit::Point at[2];
+  float weight;
+};
+
+__global__ void pull(const Body* body, double* energy, orbit::Point centre, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  double sum = 0.0;
+  for (int k = 0; k < 2; ++k) {
+    double x = body[i].at[k].x - centre.x, y = body[i].at[k].y - centre.y;
+    sum += body[i].kind * (x * x + x * y * y);
+  }
+  energy[i] = sum * body[i].weight;
+}

@@ -2,6 +2,7 @@
 
 use crate::cpu::{self, CudaError, Launch};
 use crate::slopes::{assert_gradient, dot, numbers};
+use crate::{Body, orbit_Point};
 
 const N: usize = 40;
 
@@ -160,4 +161,38 @@ fn threads_of_the_host_launch_side_by_side() {
         })
     });
     launches.collect::<Vec<_>>().into_iter().for_each(|launch| launch.join().unwrap());
+}
+
+/// Bodies whose places are these numbers.
+pub(crate) fn bodies(places: &[f64]) -> Vec<Body> {
+    let point = |at: &[f64]| orbit_Point { x: at[0], y: at[1] };
+    let body = |at: &[f64]| Body { kind: 3, at: [point(&at[..2]), point(&at[2..])], weight: 0.5 };
+    places.chunks(4).map(body).collect()
+}
+
+/// The numbers of these bodies' places.
+pub(crate) fn places(bodies: &[Body]) -> Vec<f64> {
+    bodies.iter().flat_map(|body| body.at).flat_map(|at| [at.x, at.y]).collect()
+}
+
+pub(crate) const CENTRE: orbit_Point = orbit_Point { x: 0.25, y: -0.5 };
+
+#[test]
+fn structs_are_structs_of_rust() {
+    let (at, seed) = (numbers(4 * 5), numbers(5));
+    let launch = Launch::new(1, 8);
+    let value = |at: &[f64], x: f64| {
+        let mut energy = vec![0.0; 5];
+        // SAFETY: `n` elements of each array.
+        unsafe { cpu::pull(launch, &bodies(at), &mut energy, orbit_Point { x, ..CENTRE }, 5) }.unwrap();
+        dot(&energy, &seed)
+    };
+    let (mut energy, mut d_body, mut d_centre) = (vec![0.0; 5], bodies(&numbers(4 * 5)), CENTRE);
+    let d_energy = &seed;
+    // SAFETY: as above.
+    unsafe { cpu::pull_grad(launch, &bodies(&at), &mut energy, CENTRE, 5, &mut d_body, d_energy, &mut d_centre) }
+        .unwrap();
+    assert_gradient(&at, &places(&d_body), |at| value(at, CENTRE.x));
+    assert_gradient(&[CENTRE.x], &[d_centre.x], |x| value(&at, x[0]));
+    assert_eq!(d_body[0].kind, 0);
 }

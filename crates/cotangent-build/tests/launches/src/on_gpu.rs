@@ -7,6 +7,7 @@ use libloading::Library;
 
 use crate::cpu::{self, Launch};
 use crate::cuda::Kernels;
+use crate::on_cpu::{CENTRE, bodies, places};
 use crate::slopes::numbers;
 
 const N: usize = 40;
@@ -156,4 +157,25 @@ fn a_template_and_more_shared_memory_than_is_usual() {
     // SAFETY: so many elements of each array.
     unsafe { kernels.twist_double_grad(&stream, launch, &x, &mut y, N as i32, &mut d_x, &seed) }.unwrap();
     assert_near(&stream, &d_x, &expected);
+}
+
+#[test]
+fn structs_by_pointer_and_by_value() {
+    let (kernels, stream, _) = loaded();
+    let (body, seed) = (bodies(&numbers(4 * 5)), numbers(5));
+    let (mut energy, mut d_body, mut d_centre) = (vec![0.0; 5], body.clone(), CENTRE);
+    // SAFETY: `n` elements of each array.
+    unsafe { cpu::pull_grad(Launch::new(1, 8), &body, &mut energy, CENTRE, 5, &mut d_body, &seed, &mut d_centre) }
+        .unwrap();
+    let (body, seed) = (stream.clone_htod(&body).unwrap(), stream.clone_htod(&seed).unwrap());
+    let mut energy = stream.clone_htod(&energy).unwrap();
+    let (mut found, mut found_centre) = (stream.alloc_zeros(5).unwrap(), stream.clone_htod(&[CENTRE]).unwrap());
+    // SAFETY: as above.
+    unsafe {
+        kernels.pull_grad(&stream, launch(1, 8), &body, &mut energy, CENTRE, 5, &mut found, &seed, &mut found_centre)
+    }
+    .unwrap();
+    let found = stream.clone_htod(&places(&stream.clone_dtoh(&found).unwrap())).unwrap();
+    assert_near(&stream, &found, &places(&d_body));
+    assert!((stream.clone_dtoh(&found_centre).unwrap()[0].y - d_centre.y).abs() < 1e-12);
 }
