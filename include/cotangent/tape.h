@@ -29,15 +29,18 @@ typedef struct cotangent_cursor {
   unsigned char* hi;
 } cotangent_cursor;
 
-// A lane begins with its cursor; the rest is private.
+// A lane begins with its cursor, and how many there are that keep a copy of it; the rest is private.
 typedef struct cotangent_lane {
   cotangent_cursor cursor;
+  uint32_t cursors;
 } cotangent_lane;
 
+// Good until something below it is popped. It knows its lane, and when it was taken.
 typedef struct cotangent_mark {
   uint64_t position;
-  uint32_t objects;
-  uint32_t lane;
+  uint64_t number;
+  uint64_t lane;
+  uint64_t objects;
 } cotangent_mark;
 
 typedef enum cotangent_tape_status {
@@ -56,7 +59,8 @@ typedef enum cotangent_tape_status {
   COTANGENT_TAPE_STALE = 12,    // another block came back
   COTANGENT_TAPE_FORKED = 13,   // a child cannot use what its parent has spilled
   COTANGENT_TAPE_SIZE = 14,     // an array popped with another size than it was pushed with
-  COTANGENT_TAPE_DEVICE = 15    // the GPU's runtime failed
+  COTANGENT_TAPE_DEVICE = 15,   // the GPU's runtime failed
+  COTANGENT_TAPE_CURSOR = 16    // a second cursor, or a lane that is cleared under one
 } cotangent_tape_status;
 
 // How far a lane has come.
@@ -93,6 +97,7 @@ const char* cotangent_tape_message(uint32_t status);
 size_t cotangent_tape_peak_bytes(const cotangent_tape* tape);  // the most memory that its lanes ever had at a time
 
 cotangent_lane* cotangent_lane_open(cotangent_tape* tape);
+// An error whose status nobody has asked for is told on standard error.
 void cotangent_lane_close(cotangent_lane* lane);
 
 // The slow way, for any number of bytes: once a slab. After an error pushes do nothing and pops give zeros.
@@ -102,6 +107,8 @@ void cotangent_lane_pop(cotangent_lane* lane, void* to, size_t bytes);
 // The first error since the lane was opened or cleared.
 uint32_t cotangent_lane_status(cotangent_lane* lane);
 void cotangent_lane_clear(cotangent_lane* lane);
+// For who keeps a copy of the cursor: counts in `cursors`, and calls this if there was one already.
+void cotangent_lane_second_cursor(cotangent_lane* lane);
 uint64_t cotangent_lane_position(cotangent_lane* lane);
 cotangent_tape_stats cotangent_lane_stats(cotangent_lane* lane);
 
@@ -115,10 +122,11 @@ void cotangent_lane_seek(cotangent_lane* lane, cotangent_mark mark);
 void cotangent_lane_release(cotangent_lane* lane);
 
 // The side lane, for what is more than bytes: it stays in memory, and is destroyed when the lane is rewound below it.
-// `destroy` must not throw. What is popped belongs to the caller.
-void cotangent_lane_push_object(cotangent_lane* lane, void* object, void (*destroy)(void*));
-void* cotangent_lane_pop_object(cotangent_lane* lane);
-void* cotangent_lane_top_object(cotangent_lane* lane);
+// `destroy` must not throw. What is popped belongs to the caller. `kind` stands for the object's type: an address that all
+// who use this type have in common, or NULL. Of another kind than was pushed is an error, and gives NULL.
+void cotangent_lane_push_object(cotangent_lane* lane, void* object, const void* kind, void (*destroy)(void*));
+void* cotangent_lane_pop_object(cotangent_lane* lane, const void* kind);
+void* cotangent_lane_top_object(cotangent_lane* lane, const void* kind);
 
 // Arrays that lie in a GPU's memory: a stack of them, through pinned memory to a lane of its own.
 typedef struct cotangent_device_lane cotangent_device_lane;

@@ -86,12 +86,23 @@ class Lane {
   cotangent_lane* lane_;
 };
 
-// A lane's place, in registers: no address of it is ever taken. The lane has it back when the cursor is destroyed.
+// Its address stands for a type.
+template <class T>
+inline constexpr char kind_of = 0;
+
+// A lane's place, in registers: no address of it is ever taken. The lane has it back when the cursor is destroyed. A second one
+// at the same time is an error: a function that is called takes the cursor of its caller.
 class Cursor {
  public:
   explicit Cursor(Lane& lane) : Cursor(lane.get()) {}
-  explicit Cursor(cotangent_lane* lane) : lane_(lane) { load(); }
-  ~Cursor() { lane_->cursor.cur = cur_; }
+  explicit Cursor(cotangent_lane* lane) : lane_(lane) {
+    if (lane_->cursors++ != 0) cotangent_lane_second_cursor(lane_);
+    load();
+  }
+  ~Cursor() {
+    store();
+    --lane_->cursors;
+  }
   Cursor(const Cursor&) = delete;
   Cursor& operator=(const Cursor&) = delete;
 
@@ -153,12 +164,13 @@ class Cursor {
   // Any movable object, in the side lane.
   template <class T>
   void push_object(T value) {
-    cotangent_lane_push_object(lane_, new T(std::move(value)), [](void* object) { delete static_cast<T*>(object); });
+    cotangent_lane_push_object(lane_, new T(std::move(value)), &kind_of<T>,
+                               [](void* object) { delete static_cast<T*>(object); });
   }
 
   template <class T>
   T pop_object() {
-    T* object = static_cast<T*>(cotangent_lane_pop_object(lane_));
+    T* object = static_cast<T*>(cotangent_lane_pop_object(lane_, &kind_of<T>));
     if (object == nullptr) throw Error(COTANGENT_TAPE_OBJECT);
     T value(std::move(*object));
     delete object;
@@ -167,14 +179,16 @@ class Cursor {
 
   template <class T>
   T& top_object() {
-    T* object = static_cast<T*>(cotangent_lane_top_object(lane_));
+    T* object = static_cast<T*>(cotangent_lane_top_object(lane_, &kind_of<T>));
     if (object == nullptr) throw Error(COTANGENT_TAPE_OBJECT);
     return *object;
   }
 
   cotangent_mark mark() {
     store();
-    return cotangent_lane_mark(lane_);
+    const cotangent_mark mark = cotangent_lane_mark(lane_);
+    load();
+    return mark;
   }
   void rewind(cotangent_mark mark) {
     store();
@@ -200,7 +214,10 @@ class Cursor {
  private:
   static std::uintptr_t number(const unsigned char* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
-  void store() { lane_->cursor.cur = cur_; }
+  // After an error of the lane there is nowhere to go on.
+  void store() {
+    if (lane_->cursor.lo != nullptr) lane_->cursor.cur = cur_;
+  }
   void load() {
     cur_ = lane_->cursor.cur;
     lo_ = lane_->cursor.lo;

@@ -49,6 +49,9 @@ pub enum Error {
     /// The device's runtime refused memory, a stream, an event or a copy.
     #[error("the device's runtime failed to allocate, order or copy; its own code says why")]
     Device { code: i32 },
+    /// Two cursors of one lane at a time, in C or C++, or a lane that is cleared under one.
+    #[error("a lane is used beside a cursor of it; hand the cursor on instead")]
+    Cursor,
     /// The code of this library is wrong.
     #[error("internal error of the tape library; please report it")]
     Panicked,
@@ -73,6 +76,7 @@ impl Error {
             Error::Forked => 13,
             Error::Size => 14,
             Error::Device { .. } => 15,
+            Error::Cursor => 16,
         }
     }
 }

@@ -9,10 +9,12 @@
 
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 
 use crate::error::Error;
+use crate::fences::Fences;
 use crate::objects::Objects;
 use crate::progress::{Progress, Watcher};
 use crate::slab::Slab;
@@ -22,14 +24,14 @@ use crate::store::Store;
 /// Where a lane stands. The layout is `cotangent_cursor` of `include/cotangent/tape.h`: generated code moves `cur`
 /// itself.
 ///
-/// `lo <= cur` always. `cur <= hi` while values may be pushed; `hi == lo` while the lane is read again, and all three
+/// `lo` is where the slab begins, or the highest good mark in it: below that pops take the slow way. `lo <= cur` always. `cur <= hi` while values may be pushed; `hi == lo` while the lane is read again, and all three
 /// are null before the first push and after an error, so that every push and pop then takes the slow way.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     /// The next byte to be written; the last value ends here.
     pub(crate) cur: *mut u8,
-    /// The first byte of the slab.
+    /// The first byte that may be popped.
     pub(crate) lo: *mut u8,
     /// Behind the last byte that may be written.
     pub(crate) hi: *mut u8,
@@ -90,7 +92,14 @@ impl Window {
 pub struct Lane {
     /// First, so that C sees it at the lane's address.
     pub(crate) window: Window,
+    /// Cursors of C++ that are there. More than one would have places of their own.
+    pub(crate) cursors: u32,
     pub(crate) id: u32,
+    /// Which lane of the process it is.
+    pub(crate) number: u64,
+    /// The first byte of the slab, or of the block that is read again.
+    pub(crate) base: *mut u8,
+    pub(crate) fences: Fences,
     /// The slab that is being filled; `None` if nothing was ever pushed.
     pub(crate) top: Option<Slab>,
     /// The full slabs below it.
@@ -98,6 +107,8 @@ pub struct Lane {
     pub(crate) objects: Objects,
     /// The first error; it stays.
     pub(crate) error: Option<Error>,
+    /// Whether somebody was told of it, in C or C++.
+    pub(crate) is_told: bool,
     /// While the lane is read again.
     pub(crate) held: Option<Held>,
     watcher: Option<Watcher>,
@@ -116,8 +127,22 @@ unsafe impl Send for Lane {}
 
 impl Lane {
     pub(crate) fn new(id: u32, store: Store, watcher: Option<Watcher>) -> Self {
-        let objects = Objects::default();
-        Lane { window: Window::NOWHERE, id, top: None, store, objects, error: None, held: None, watcher }
+        static LANES: AtomicU64 = AtomicU64::new(0);
+        Lane {
+            window: Window::NOWHERE,
+            cursors: 0,
+            id,
+            number: LANES.fetch_add(1, Ordering::Relaxed),
+            base: ptr::null_mut(),
+            fences: Fences::default(),
+            top: None,
+            store,
+            objects: Objects::default(),
+            error: None,
+            is_told: false,
+            held: None,
+            watcher,
+        }
     }
 
     /// Pushes a value: a number, an array, a record.
@@ -191,7 +216,9 @@ impl Lane {
     /// Takes the last value of the side lane, which must be of this type.
     pub fn pop_object<T: Send + 'static>(&mut self) -> Result<T, Error> {
         self.may_change()?;
-        self.objects.pop().map_err(|error| self.fail(error))
+        let value = self.objects.pop().map_err(|error| self.fail(error))?;
+        self.forget_marks(self.position());
+        Ok(value)
     }
 
     /// How many bytes are on the lane, or below the place where it is read again. Zero after an error.
@@ -200,7 +227,27 @@ impl Lane {
             return 0;
         }
         let block = self.held.as_ref().map_or(self.store.len(), |held| held.block);
-        (block * self.store.capacity() + self.window.depth()) as u64
+        (block * self.store.capacity() + self.depth()) as u64
+    }
+
+    /// Bytes of the slab, or of the block that is read again, below the present place.
+    pub(crate) fn depth(&self) -> usize {
+        (self.window.cur as usize).wrapping_sub(self.base as usize)
+    }
+
+    /// Forgets the marks above an end with so many bytes, and lets pops go down to the highest that is left.
+    pub(crate) fn forget_marks(&mut self, position: u64) {
+        self.fences.fall_to(position, self.objects.len() as u32);
+        self.stop_at_mark();
+    }
+
+    /// Sees to it that a pop below the highest good mark is noticed.
+    pub(crate) fn stop_at_mark(&mut self) {
+        if self.held.is_none() && self.top.is_some() {
+            let begin = (self.store.len() * self.store.capacity()) as u64;
+            let within = self.fences.highest().saturating_sub(begin) as usize;
+            self.window.lo = self.base.wrapping_add(within);
+        }
     }
 
     /// What the lane has cost so far.
@@ -216,9 +263,12 @@ impl Lane {
     /// Forgets all values, the error too.
     pub fn clear(&mut self) {
         self.objects.truncate(0);
+        self.fences.clear();
         self.held = None;
         self.error = None;
+        self.is_told = false;
         self.window = Window::NOWHERE;
+        self.base = ptr::null_mut();
         self.store.end_views();
         // What failed on its way is forgotten with the rest.
         let _ = self.store.truncate(0);

@@ -36,6 +36,7 @@ mod disk;
 mod error;
 #[cfg(test)]
 mod faults;
+mod fences;
 pub mod ffi;
 mod lane;
 mod mark;

@@ -10,29 +10,48 @@ use crate::lane::{Held, Lane};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub(crate) position: u64,
-    pub(crate) objects: u32,
-    pub(crate) lane: u32,
+    /// Which mark of its lane it is.
+    pub(crate) number: u64,
+    /// Which lane of the process.
+    pub(crate) lane: u64,
+    pub(crate) objects: u64,
+}
+
+impl Mark {
+    /// No mark of any lane.
+    pub(crate) const NOWHERE: Mark = Mark { position: u64::MAX, number: 0, lane: u64::MAX, objects: u64::MAX };
 }
 
 impl Lane {
-    /// The present end of the lane.
-    pub fn mark(&self) -> Mark {
-        Mark { position: self.position(), objects: self.objects.len() as u32, lane: self.id }
+    /// The present end of the lane. It takes some bytes of memory until the lane is shorter. After an error it is no mark of any lane.
+    pub fn mark(&mut self) -> Mark {
+        if self.may_change().is_err() {
+            return Mark::NOWHERE;
+        }
+        let (position, objects) = (self.position(), self.objects.len());
+        let number = self.fences.add(position, objects as u32);
+        self.stop_at_mark();
+        Mark { position, number, lane: self.number, objects: objects as u64 }
+    }
+
+    /// Whether a mark is of this lane, and nothing was taken from below it since.
+    fn is_good(&self, mark: Mark) -> bool {
+        mark.lane == self.number && self.fences.has(mark.number)
     }
 
     /// Forgets all that was pushed since the mark was taken.
     pub fn rewind(&mut self, mark: Mark) -> Result<(), Error> {
         self.may_change()?;
-        let position = self.position();
-        if mark.lane != self.id || mark.position > position || mark.objects as usize > self.objects.len() {
+        if !self.is_good(mark) {
             return Err(self.fail(Error::Mark));
         }
         self.objects.truncate(mark.objects as usize);
-        if mark.position == position {
-            return Ok(());
+        if mark.position < self.position() {
+            let (block, offset) = self.place(mark.position);
+            self.fall_to(block, offset).map_err(|error| self.fail(error))?;
         }
-        let (block, offset) = self.place(mark.position);
-        self.fall_to(block, offset).map_err(|error| self.fail(error))
+        self.forget_marks(mark.position);
+        Ok(())
     }
 
     /// Begins to read the values again, from the end or, after [`Reread::seek`], from a mark. Until the end of the
@@ -45,7 +64,7 @@ impl Lane {
     pub(crate) fn hold(&mut self) -> Result<(), Error> {
         self.may_change()?;
         self.held = Some(Held { end: self.window.cur, block: self.store.len() });
-        self.see(self.store.len(), self.window.depth())
+        self.see(self.store.len(), self.depth())
     }
 
     /// Ends what `hold` began.
@@ -53,24 +72,22 @@ impl Lane {
         let Some(held) = self.held.take() else { return };
         self.store.end_views();
         if let Some(top) = &self.top {
-            self.window.lo = top.lo();
+            self.base = top.lo();
             self.window.hi = top.hi();
         }
         self.window.cur = held.end;
+        self.stop_at_mark();
     }
 
     /// Moves the place of reading.
     pub(crate) fn seek(&mut self, mark: Mark) -> Result<(), Error> {
         self.status()?;
-        let (Some(held), Some(top)) = (&self.held, &self.top) else {
-            // Not reading, or nothing to read.
-            let is_here = self.held.is_some() && mark.position == 0 && mark.lane == self.id;
-            return if is_here { Ok(()) } else { Err(self.fail(Error::Mark)) };
-        };
-        let below = self.store.len() * self.store.capacity();
-        let end = below + (held.end as usize - top.lo() as usize);
-        if mark.lane != self.id || mark.position > end as u64 {
+        if self.held.is_none() || !self.is_good(mark) {
             return Err(self.fail(Error::Mark));
+        }
+        if self.top.is_none() {
+            // There is nothing to read.
+            return Ok(());
         }
         let (block, offset) = self.place(mark.position);
         self.see(block, offset).map_err(|error| self.fail(error))

@@ -49,10 +49,11 @@ impl Drop for Objects {
     }
 }
 
-/// An object of another language: its address, and what destroys it.
+/// An object of another language: its address, what stands for its type, and what destroys it.
 #[derive(Debug)]
 pub(crate) struct Foreign {
     address: *mut c_void,
+    kind: usize,
     destroy: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
@@ -62,8 +63,17 @@ unsafe impl Send for Foreign {}
 impl Foreign {
     /// # Safety
     /// `destroy` may be called once with `address`, on the thread that has the lane.
-    pub(crate) unsafe fn new(address: *mut c_void, destroy: Option<unsafe extern "C" fn(*mut c_void)>) -> Self {
-        Self { address, destroy }
+    pub(crate) unsafe fn new(
+        address: *mut c_void,
+        kind: usize,
+        destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+    ) -> Self {
+        Self { address, kind, destroy }
+    }
+
+    /// What stands for its type.
+    pub(crate) fn kind(&self) -> usize {
+        self.kind
     }
 
     pub(crate) fn address(&self) -> *mut c_void {

@@ -49,12 +49,13 @@ impl Lane {
 
     unsafe fn pop_pieces(&mut self, to: *mut u8, bytes: usize) -> Result<(), Error> {
         self.status()?;
-        if self.position() < bytes as u64 {
-            return Err(self.fail(Error::Empty));
+        let Some(end) = self.position().checked_sub(bytes as u64) else { return Err(self.fail(Error::Empty)) };
+        if self.held.is_none() {
+            self.fences.fall_to(end, u32::MAX);
         }
         let mut left = bytes;
         loop {
-            let piece = left.min(self.window.depth());
+            let piece = left.min(self.depth());
             left -= piece;
             // SAFETY: so many bytes are left of the caller's and in the slab.
             unsafe {
@@ -62,6 +63,7 @@ impl Lane {
                 ptr::copy_nonoverlapping(self.window.cur, to.add(left), piece);
             }
             if left == 0 {
+                self.stop_at_mark();
                 return Ok(());
             }
             self.step_back().map_err(|error| self.fail(error))?;
@@ -74,6 +76,7 @@ impl Lane {
             self.store.push(full);
         }
         let empty = self.store.empty()?;
+        self.base = empty.lo();
         self.window = Window { cur: empty.lo(), lo: empty.lo(), hi: empty.hi() };
         self.top = Some(empty);
         self.tell_progress();
@@ -97,10 +100,11 @@ impl Lane {
                 self.store.give_back(emptied);
             }
             let slab = self.store.pop()?;
+            self.base = slab.lo();
             self.window = Window { cur: slab.lo(), lo: slab.lo(), hi: slab.hi() };
             self.top = Some(slab);
         }
-        self.window.cur = self.window.lo.wrapping_add(offset);
+        self.window.cur = self.base.wrapping_add(offset);
         if is_other {
             self.tell_progress();
         }
@@ -115,6 +119,7 @@ impl Lane {
             None => ptr::null_mut(),
         };
         // `hi` is where nothing can be pushed.
+        self.base = lo;
         self.window = Window { cur: lo.wrapping_add(offset), lo, hi: lo };
         if let Some(held) = &mut self.held {
             held.block = block;

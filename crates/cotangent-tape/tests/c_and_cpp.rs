@@ -74,6 +74,27 @@ fn the_cpp_interface_is_clean_under_the_thread_sanitizer() {
 }
 
 #[test]
+fn misuse_is_an_error() {
+    compile_and_run(
+        "misuse.cpp",
+        "clang++-19",
+        &["-std=c++17", "-fsanitize=address,undefined", "-fno-sanitize-recover"],
+    );
+}
+
+#[test]
+fn a_lane_that_closes_with_an_unread_error_says_so() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("misuse.cpp", "clang++-19", &["-std=c++17"], &folder);
+    let output = Command::new(&program).arg("unread").output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.starts_with("cotangent: a lane is closed with an error that nobody has read: the budget is used up"),
+        "{said}"
+    );
+}
+
+#[test]
 fn the_examples_work() {
     compile_and_run("../../../../examples/tape/sweep.c", "clang-19", &["-std=c11"]);
     compile_and_run("../../../../examples/tape/sweep.cpp", "clang++-19", &["-std=c++17"]);

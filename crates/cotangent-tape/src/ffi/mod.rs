@@ -125,12 +125,17 @@ pub unsafe extern "C" fn cotangent_lane_open(tape: *mut Tape) -> *mut Lane {
     catch_unwind(AssertUnwindSafe(open)).ok().flatten().unwrap_or(ptr::null_mut())
 }
 
-/// Closes a lane; its objects are destroyed.
+/// Closes a lane; its objects are destroyed. An error that nobody has read is told now, for what was popped after it is zero.
 ///
 /// # Safety
 /// `lane` is null, or was opened and not closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cotangent_lane_close(lane: *mut Lane) {
+    // SAFETY: promised by the caller.
+    let unread = unsafe { lane.as_ref() }.filter(|lane| !lane.is_told).and_then(|lane| lane.error);
+    if let Some(error) = unread {
+        eprintln!("cotangent: a lane is closed with an error that nobody has read: {error}");
+    }
     // SAFETY: `open` made it a box.
     unsafe { close(lane) }
 }
@@ -168,9 +173,8 @@ pub unsafe extern "C" fn cotangent_lane_pop(lane: *mut Lane, to: *mut c_void, by
 /// `lane` is null or open and used by this thread only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cotangent_lane_mark(lane: *mut Lane) -> Mark {
-    let nowhere = Mark { position: u64::MAX, objects: u32::MAX, lane: u32::MAX };
     // SAFETY: promised by the caller.
-    unsafe { on(lane, nowhere, |lane| lane.mark()) }
+    unsafe { on(lane, Mark::NOWHERE, Lane::mark) }
 }
 
 /// Forgets all above a mark.
@@ -230,7 +234,12 @@ pub unsafe extern "C" fn cotangent_lane_position(lane: *mut Lane) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cotangent_lane_status(lane: *mut Lane) -> u32 {
     // SAFETY: promised by the caller.
-    unsafe { on(lane, Error::Empty.code(), |lane| lane.error.map_or(0, Error::code)) }
+    unsafe {
+        on(lane, Error::Empty.code(), |lane| {
+            lane.is_told = true;
+            lane.error.map_or(0, Error::code)
+        })
+    }
 }
 
 /// What the lane has cost so far.
@@ -253,17 +262,31 @@ pub unsafe extern "C" fn cotangent_tape_peak_bytes(tape: *const Tape) -> usize {
     unsafe { tape.as_ref() }.map_or(0, Tape::peak_bytes)
 }
 
-/// Forgets all values and the error.
+/// Forgets all values and the error. A cursor would go on where they were, so that is an error while there is one.
 ///
 /// # Safety
 /// `lane` is null or open and used by this thread only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cotangent_lane_clear(lane: *mut Lane) {
+    let clear = |lane: &mut Lane| match lane.cursors {
+        0 => lane.clear(),
+        _ => drop(lane.fail(Error::Cursor)),
+    };
     // SAFETY: promised by the caller.
-    unsafe { on(lane, (), |lane| lane.clear()) }
+    unsafe { on(lane, (), clear) }
 }
 
-/// Gives an object to the side lane. If it cannot be kept it is destroyed at once.
+/// A second cursor of a lane is an error.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_second_cursor(lane: *mut Lane) {
+    // SAFETY: promised by the caller.
+    unsafe { act(lane, |lane| Err(lane.fail(Error::Cursor))) }
+}
+
+/// Gives an object to the side lane. If it cannot be kept it is destroyed at once. `kind` stands for its type.
 ///
 /// # Safety
 /// `lane` is null or open and used by this thread only; `destroy` is null, or may be called once with `object`, by
@@ -272,34 +295,48 @@ pub unsafe extern "C" fn cotangent_lane_clear(lane: *mut Lane) {
 pub unsafe extern "C" fn cotangent_lane_push_object(
     lane: *mut Lane,
     object: *mut c_void,
+    kind: *const c_void,
     destroy: Option<unsafe extern "C" fn(*mut c_void)>,
 ) {
     // SAFETY: promised by the caller.
-    let object = unsafe { Foreign::new(object, destroy) };
+    let object = unsafe { Foreign::new(object, kind as usize, destroy) };
     // SAFETY: promised by the caller.
     unsafe { act(lane, |lane| lane.push_object(object)) }
 }
 
-/// Takes the last object off the side lane; the caller owns it. Null if there is none.
+/// Takes the last object off the side lane; the caller owns it. Null, and an error that counts as told, if there is none of this kind.
 ///
 /// # Safety
 /// `lane` is null or open and used by this thread only.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cotangent_lane_pop_object(lane: *mut Lane) -> *mut c_void {
-    let pop = |lane: &mut Lane| lane.pop_object::<Foreign>().map_or(ptr::null_mut(), Foreign::release);
+pub unsafe extern "C" fn cotangent_lane_pop_object(lane: *mut Lane, kind: *const c_void) -> *mut c_void {
+    let pop = |lane: &mut Lane| match top_of_kind(lane, kind) {
+        Some(_) => lane.pop_object::<Foreign>().map_or(ptr::null_mut(), Foreign::release),
+        None => ptr::null_mut(),
+    };
     // SAFETY: promised by the caller.
     unsafe { on(lane, ptr::null_mut(), pop) }
 }
 
-/// The last object of the side lane, which keeps it. Null if there is none.
+/// The last object of the side lane, which keeps it. Null, and an error that counts as told, if there is none of this kind.
 ///
 /// # Safety
 /// `lane` is null or open and used by this thread only.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cotangent_lane_top_object(lane: *mut Lane) -> *mut c_void {
-    let top = |lane: &mut Lane| lane.objects.top::<Foreign>().map_or(ptr::null_mut(), |object| object.address());
+pub unsafe extern "C" fn cotangent_lane_top_object(lane: *mut Lane, kind: *const c_void) -> *mut c_void {
     // SAFETY: promised by the caller.
-    unsafe { on(lane, ptr::null_mut(), top) }
+    unsafe { on(lane, ptr::null_mut(), |lane| top_of_kind(lane, kind).unwrap_or(ptr::null_mut())) }
+}
+
+/// Where the object on top lies, if it is of this kind. Otherwise the caller, who gets null, is told.
+fn top_of_kind(lane: &mut Lane, kind: *const c_void) -> Option<*mut c_void> {
+    let top = lane.status().and_then(|()| lane.objects.top::<Foreign>());
+    let found = top.ok().filter(|object| object.kind() == kind as usize).map(|object| object.address());
+    if found.is_none() {
+        lane.fail(Error::Object);
+        lane.is_told = true;
+    }
+    found
 }
 
 /// Sizes, offsets and numbers of the header, as C spells them and as Rust has them; for the test that compares them.
@@ -311,8 +348,10 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("offsetof(cotangent_cursor, cur)", offset_of!(Window, cur)),
         ("offsetof(cotangent_cursor, lo)", offset_of!(Window, lo)),
         ("offsetof(cotangent_cursor, hi)", offset_of!(Window, hi)),
+        ("offsetof(cotangent_lane, cursors)", offset_of!(Lane, cursors)),
         ("sizeof(cotangent_mark)", size_of::<Mark>()),
         ("offsetof(cotangent_mark, position)", offset_of!(Mark, position)),
+        ("offsetof(cotangent_mark, number)", offset_of!(Mark, number)),
         ("offsetof(cotangent_mark, objects)", offset_of!(Mark, objects)),
         ("offsetof(cotangent_mark, lane)", offset_of!(Mark, lane)),
         ("sizeof(cotangent_tape_options)", size_of::<COptions>()),
@@ -347,6 +386,7 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("COTANGENT_TAPE_FORKED", Error::Forked.code() as usize),
         ("COTANGENT_TAPE_SIZE", Error::Size.code() as usize),
         ("COTANGENT_TAPE_DEVICE", Error::Device { code: 0 }.code() as usize),
+        ("COTANGENT_TAPE_CURSOR", Error::Cursor.code() as usize),
     ];
     [&lanes[..], &device::layout()].concat()
 }
@@ -376,6 +416,7 @@ const MESSAGES: &[&CStr] = &[
     c"the process was forked after the lane had spilled; only the parent can use it",
     c"an array of another size was popped than had been pushed; pop what was pushed last, with its size",
     c"the device's runtime failed to allocate, order or copy; its own code says why",
+    c"a lane is used beside a cursor of it; hand the cursor on instead",
 ];
 
 /// # Safety
@@ -472,6 +513,7 @@ mod tests {
             Error::Forked,
             Error::Size,
             Error::Device { code: 2 },
+            Error::Cursor,
         ];
         assert_eq!(MESSAGES.len(), all.len() + 1);
         for error in all {

@@ -47,6 +47,8 @@ struct Model {
     bytes: Vec<u8>,
     objects: Vec<String>,
     marks: Vec<(Mark, usize, usize)>,
+    /// Marks below which something was taken since.
+    stale: Vec<Mark>,
 }
 
 /// Runs a program on a new tape and on the model.
@@ -59,6 +61,13 @@ pub(crate) fn run(options: Options, program: &[Operation]) -> Result<(), TestCas
         prop_assert_eq!(lane.position(), model.bytes.len() as u64);
     }
     let mut all = vec![0u8; model.bytes.len()];
+    let failed = |error: Error| TestCaseError::fail(error.to_string());
+    lane.reread().and_then(|mut again| again.pop_slice(&mut all)).map_err(failed)?;
+    prop_assert!(all == model.bytes);
+    if let Some(stale) = model.stale.last() {
+        prop_assert_eq!(lane.rewind(*stale), Err(Error::Mark));
+        return Ok(());
+    }
     lane.pop_slice(&mut all).map_err(|error| TestCaseError::fail(error.to_string()))?;
     prop_assert!(all == model.bytes);
     prop_assert_eq!(lane.pop::<u8>(), Err(Error::Empty));
@@ -124,7 +133,9 @@ fn step(lane: &mut Lane, model: &mut Model, operation: &Operation) -> Result<(),
         Operation::Reread(which, bytes) => reread(lane, model, *which, *bytes)?,
     }
     let (bytes, objects) = (model.bytes.len(), model.objects.len());
-    model.marks.retain(|mark| mark.1 <= bytes && mark.2 <= objects);
+    let (good, stale) = model.marks.drain(..).partition(|mark| mark.1 <= bytes && mark.2 <= objects);
+    model.marks = good;
+    model.stale.extend(Vec::into_iter(stale).map(|(mark, ..)| mark));
     Ok(())
 }
 

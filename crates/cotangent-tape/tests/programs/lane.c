@@ -54,9 +54,9 @@ static void regions_are_read_twice_and_rewound(cotangent_lane* lane) {
     }
     cotangent_lane_release(lane);
   }
-  cotangent_lane_push_object(lane, malloc(8), destroy);
-  cotangent_lane_push_object(lane, malloc(8), destroy);
-  free(cotangent_lane_pop_object(lane));
+  cotangent_lane_push_object(lane, malloc(8), NULL, destroy);
+  cotangent_lane_push_object(lane, malloc(8), NULL, destroy);
+  free(cotangent_lane_pop_object(lane, NULL));
   cotangent_lane_rewind(lane, mark);
   REQUIRE(destroyed == 1);
   int value;
