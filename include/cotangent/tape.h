@@ -58,7 +58,7 @@ typedef enum cotangent_tape_status {
   COTANGENT_TAPE_CORRUPT = 11,  // a block came back changed
   COTANGENT_TAPE_STALE = 12,    // another block came back
   COTANGENT_TAPE_FORKED = 13,   // a child cannot use what its parent has spilled
-  COTANGENT_TAPE_SIZE = 14,     // an array popped with another size than it was pushed with
+  COTANGENT_TAPE_SIZE = 14,     // an array popped with another size than it was pushed with, or of one that no memory has
   COTANGENT_TAPE_DEVICE = 15,   // the GPU's runtime failed
   COTANGENT_TAPE_CURSOR = 16    // a second cursor, or a lane that is cleared under one
 } cotangent_tape_status;
@@ -180,7 +180,7 @@ cotangent_tape_stats cotangent_device_lane_stats(cotangent_device_lane* lane);
 
 static inline void cotangent_push_bytes(cotangent_lane* lane, const void* from, size_t bytes) {
   cotangent_cursor* cursor = &lane->cursor;
-  if (COTANGENT_TAPE_LIKELY(cursor->hi - cursor->cur >= (ptrdiff_t)bytes)) {
+  if (COTANGENT_TAPE_LIKELY(bytes <= PTRDIFF_MAX && cursor->hi - cursor->cur >= (ptrdiff_t)bytes)) {
     memcpy(cursor->cur, from, bytes);
     cursor->cur += bytes;
   } else {
@@ -190,7 +190,7 @@ static inline void cotangent_push_bytes(cotangent_lane* lane, const void* from, 
 
 static inline void cotangent_pop_bytes(cotangent_lane* lane, void* to, size_t bytes) {
   cotangent_cursor* cursor = &lane->cursor;
-  if (COTANGENT_TAPE_LIKELY(cursor->cur - cursor->lo >= (ptrdiff_t)bytes)) {
+  if (COTANGENT_TAPE_LIKELY(bytes <= PTRDIFF_MAX && cursor->cur - cursor->lo >= (ptrdiff_t)bytes)) {
     cursor->cur -= bytes;
     memcpy(to, cursor->cur, bytes);
   } else {

@@ -139,8 +139,8 @@ class Cursor {
   template <class T>
   void push(const T* values, std::size_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "this type is more than its bytes: use push_object");
-    const std::size_t bytes = count * sizeof(T);
-    if (COTANGENT_TAPE_LIKELY(hi_ - cur_ >= static_cast<std::ptrdiff_t>(bytes))) {
+    const std::size_t bytes = all_bytes(count, sizeof(T));
+    if (COTANGENT_TAPE_LIKELY(bytes <= PTRDIFF_MAX && hi_ - cur_ >= static_cast<std::ptrdiff_t>(bytes))) {
       if (bytes != 0) std::memcpy(cur_, values, bytes);
       cur_ += bytes;
     } else {
@@ -152,8 +152,8 @@ class Cursor {
   template <class T>
   void pop(T* values, std::size_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "this type is more than its bytes: use pop_object");
-    const std::size_t bytes = count * sizeof(T);
-    if (COTANGENT_TAPE_LIKELY(cur_ - lo_ >= static_cast<std::ptrdiff_t>(bytes))) {
+    const std::size_t bytes = all_bytes(count, sizeof(T));
+    if (COTANGENT_TAPE_LIKELY(bytes <= PTRDIFF_MAX && cur_ - lo_ >= static_cast<std::ptrdiff_t>(bytes))) {
       cur_ -= bytes;
       if (bytes != 0) std::memcpy(static_cast<void*>(values), cur_, bytes);
     } else {
@@ -212,6 +212,10 @@ class Cursor {
   }
 
  private:
+  // A product that does not fit is a size that no memory has.
+  static std::size_t all_bytes(std::size_t count, std::size_t each) {
+    return count <= PTRDIFF_MAX / each ? count * each : SIZE_MAX;
+  }
   static std::uintptr_t number(const unsigned char* place) { return reinterpret_cast<std::uintptr_t>(place); }
 
   // After an error of the lane there is nowhere to go on.

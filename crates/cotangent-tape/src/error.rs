@@ -44,7 +44,9 @@ pub enum Error {
     #[error("the process was forked after the lane had spilled; only the parent can use it")]
     Forked,
     /// The program is wrong: its reverse sweep does not mirror its forward sweep.
-    #[error("an array of another size was popped than had been pushed; pop what was pushed last, with its size")]
+    #[error(
+        "an array of another size was popped than had been pushed, or of one that no memory has; pop what was pushed last, with its size"
+    )]
     Size,
     /// The device's runtime refused memory, a stream, an event or a copy.
     #[error("the device's runtime failed to allocate, order or copy; its own code says why")]

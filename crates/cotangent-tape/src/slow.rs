@@ -6,6 +6,9 @@ use std::ptr;
 use crate::error::Error;
 use crate::lane::{Lane, Window};
 
+/// No memory is larger: a size above it was negative, or a product that does not fit.
+const MOST_BYTES: usize = isize::MAX as usize;
+
 impl Lane {
     /// Pushes bytes, however many and wherever the slab ends.
     ///
@@ -15,6 +18,9 @@ impl Lane {
     #[inline(never)]
     pub(crate) unsafe fn push_slow(&mut self, mut from: *const u8, mut bytes: usize) -> Result<(), Error> {
         self.may_change()?;
+        if bytes > MOST_BYTES {
+            return Err(self.fail(Error::Size));
+        }
         loop {
             let piece = bytes.min(self.window.room() as usize);
             // SAFETY: so many bytes are left of the caller's and in the slab.
@@ -40,7 +46,7 @@ impl Lane {
     pub(crate) unsafe fn pop_slow(&mut self, to: *mut u8, bytes: usize) -> Result<(), Error> {
         // SAFETY: passed on.
         let result = unsafe { self.pop_pieces(to, bytes) };
-        if result.is_err() {
+        if result.is_err() && bytes <= MOST_BYTES {
             // SAFETY: the caller's bytes.
             unsafe { ptr::write_bytes(to, 0, bytes) };
         }
@@ -49,6 +55,9 @@ impl Lane {
 
     unsafe fn pop_pieces(&mut self, to: *mut u8, bytes: usize) -> Result<(), Error> {
         self.status()?;
+        if bytes > MOST_BYTES {
+            return Err(self.fail(Error::Size));
+        }
         let Some(end) = self.position().checked_sub(bytes as u64) else { return Err(self.fail(Error::Empty)) };
         if self.held.is_none() {
             self.fences.fall_to(end, u32::MAX);

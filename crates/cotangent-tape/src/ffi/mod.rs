@@ -162,7 +162,7 @@ pub unsafe extern "C" fn cotangent_lane_pop(lane: *mut Lane, to: *mut c_void, by
     };
     // SAFETY: promised by the caller.
     let was_popped = unsafe { on(lane, false, |lane| lane.pop_slow(to.cast(), bytes).is_ok()) };
-    if !was_popped {
+    if !was_popped && isize::try_from(bytes).is_ok() {
         zeros();
     }
 }
@@ -414,7 +414,7 @@ const MESSAGES: &[&CStr] = &[
     c"a block came back changed from disk; do not trust this disk",
     c"an old block came back from disk in place of the one written last; do not trust this disk",
     c"the process was forked after the lane had spilled; only the parent can use it",
-    c"an array of another size was popped than had been pushed; pop what was pushed last, with its size",
+    c"an array of another size was popped than had been pushed, or of one that no memory has; pop what was pushed last, with its size",
     c"the device's runtime failed to allocate, order or copy; its own code says why",
     c"a lane is used beside a cursor of it; hand the cursor on instead",
 ];

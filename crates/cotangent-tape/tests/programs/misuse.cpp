@@ -127,6 +127,20 @@ static void cleared_under_a_cursor(tape::Tape& shared) {
   REQUIRE(lane.status() == COTANGENT_TAPE_CURSOR);
 }
 
+static void counts_that_no_memory_has(tape::Tape& shared) {
+  for (const std::size_t count : {std::size_t(-1), (std::size_t(1) << 61) + 1}) {
+    double values[4] = {1, 2, 3, 4};
+    tape::Lane pushed(shared), popped(shared);
+    tape::Cursor cursor(pushed), other(popped);
+    cursor.push(values, 4);
+    cursor.push(values, count);
+    REQUIRE(pushed.status() == COTANGENT_TAPE_SIZE);
+    other.push(values, 4);
+    other.pop(values, count);
+    REQUIRE(popped.status() == COTANGENT_TAPE_SIZE && values[3] == 4);
+  }
+}
+
 // With "unread" as argument: a lane that closes with an error that nobody has asked for.
 int main(int count, char** arguments) {
   cotangent_tape_options options = {};
@@ -151,4 +165,5 @@ int main(int count, char** arguments) {
   an_object_of_another_type(shared);
   two_cursors(shared);
   cleared_under_a_cursor(shared);
+  counts_that_no_memory_has(shared);
 }
