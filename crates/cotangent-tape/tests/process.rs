@@ -32,6 +32,7 @@ fn the_other_process() {
             sweep(&folder, Io::Automatic, 500_000).expect("threads in its place");
         }
         "fill the disk" => fill(&folder),
+        "largest file" => beyond_the_largest_file(&folder),
         "fork" => fork(&folder),
         "fork beside a thread" => fork_beside_a_thread(),
         _ => panic!("no role {role}"),
@@ -134,6 +135,24 @@ fn fill(folder: &Path) {
         drop(lane);
         // What fits is kept, byte for byte.
         assert_eq!(sweep(folder, io, 3 << 20), Ok(()));
+    }
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_a_full_disk_and_no_signal() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = other("largest file", folder.path()).output().expect("the test starts again");
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+}
+
+fn beyond_the_largest_file(folder: &Path) {
+    let limit = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
+    // SAFETY: a variable of our own.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
+    for io in [Io::Automatic, Io::Threads] {
+        assert_eq!(sweep(folder, io, 1_000_000), Err(Error::DiskFull));
+        // What fits goes there.
+        assert_eq!(sweep(folder, io, 150_000), Ok(()));
     }
 }
 

@@ -16,8 +16,12 @@ pub(crate) fn open(folder: &Path) -> io::Result<File> {
     })
 }
 
-/// Makes room from `offset` on, so that a full disk is found here and not in the middle of a transfer.
+/// Makes room from `offset` on, so that a full disk is found here and not in the middle of a transfer. Beyond the largest file that the
+/// process may have, the system would send it a signal.
 pub(crate) fn reserve(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
+    if offset + bytes > largest_file() {
+        return Err(io::Error::from_raw_os_error(libc::EFBIG));
+    }
     loop {
         // SAFETY: the file is open; the call touches no memory.
         let result = unsafe { libc::fallocate(file.as_raw_fd(), 0, offset as i64, bytes as i64) };
@@ -32,6 +36,14 @@ pub(crate) fn reserve(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
             _ => return Err(error),
         }
     }
+}
+
+/// The size of the largest file that the process may have.
+fn largest_file() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: a variable of our own.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    limit.rlim_cur
 }
 
 fn nameless(folder: &Path, direct: i32) -> io::Result<File> {

@@ -44,7 +44,7 @@ impl Revolve {
         if repetitions == 0 {
             return 0;
         }
-        u128::from(repetitions) * u128::from(steps) - u128::from(binomial(slots + 1, repetitions - 1))
+        u128::from(repetitions) * u128::from(steps) - binomial(slots.saturating_add(1), repetitions - 1)
     }
 
     fn keep(&mut self, from: u64, to: u64) -> Action {
@@ -107,35 +107,36 @@ fn split(steps: u64, slots: u64) -> u64 {
     let repetitions = repetitions(steps, slots);
     let below = binomial(slots, repetitions - 1);
     let above = binomial(slots - 1, repetitions - 1);
-    below.min(steps - above)
+    // At most `steps`, which is such a number.
+    below.min(u128::from(steps) - above) as u64
 }
 
 /// The smallest `r` with `C(slots + r, slots) >= steps`.
 fn repetitions(steps: u64, slots: u64) -> u64 {
-    if slots == 1 {
-        return steps.saturating_sub(1);
+    let (mut below, mut enough) = (0, steps.saturating_sub(1));
+    if enough == 0 {
+        return 0;
     }
-    let mut reach = 1;
-    let mut repetitions = 0;
-    while reach < u128::from(steps) {
-        repetitions += 1;
-        // Exact: this is the next binomial coefficient.
-        reach = reach * u128::from(slots + repetitions) / u128::from(repetitions);
-    }
-    repetitions
-}
-
-/// `C(n + r, n)`, or the largest number if that is larger.
-fn binomial(n: u64, r: u64) -> u64 {
-    let (small, large) = (n.min(r), n.max(r));
-    let mut product = 1u128;
-    for i in 1..=small {
-        product = product * u128::from(large + i) / u128::from(i);
-        if product > u128::from(u64::MAX) {
-            return u64::MAX;
+    while enough - below > 1 {
+        let middle = below + (enough - below) / 2;
+        match binomial(slots, middle) >= u128::from(steps) {
+            true => enough = middle,
+            false => below = middle,
         }
     }
-    product as u64
+    enough
+}
+
+/// `C(n + r, n)`, or the largest number if that is about as large. The product doubles with each factor at least, so there are few.
+fn binomial(n: u64, r: u64) -> u128 {
+    let (small, large) = (u128::from(n.min(r)), u128::from(n.max(r)));
+    let mut product = 1u128;
+    for i in 1..=small {
+        // Exact: this is the next binomial coefficient.
+        let Some(next) = product.checked_mul(large + i) else { return u128::MAX };
+        product = next / i;
+    }
+    product
 }
 
 #[cfg(test)]
@@ -227,6 +228,26 @@ mod tests {
             start.elapsed()
         });
         assert!(fastest.min() < Some(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn the_largest_numbers_are_no_larger_than_others() {
+        let start = Instant::now();
+        let most = u64::MAX;
+        let all = u128::from(most);
+        assert_eq!(Revolve::advances(most, slots(1)), all * (all - 1) / 2);
+        // A state for each step but the last, which is run from the one before.
+        assert_eq!(Revolve::advances(most, slots(usize::MAX)), all - 1);
+        assert_eq!(Revolve::advances(100, slots(usize::MAX)), 99);
+        for count in [1, 2, 3, 20, 1 << 40, usize::MAX] {
+            let first: Vec<Action> = Revolve::new(most, slots(count)).take(5).collect();
+            assert!(matches!(first[..2], [Action::Store { .. }, Action::Advance { .. }]), "{count}");
+        }
+        // With two slots the best middle of so many steps is in no table: both sides are as good as the formula says.
+        let middle = split(most, 2);
+        let parts = Revolve::advances(middle, slots(2)) + Revolve::advances(most - middle, slots(1));
+        assert_eq!(Revolve::advances(most, slots(2)), u128::from(middle) + parts);
+        assert!(start.elapsed() < Duration::from_secs(1));
     }
 
     #[test]
