@@ -260,8 +260,14 @@ impl Lane {
         self.error.map_or(Ok(()), Err)
     }
 
-    /// Forgets all values, the error too.
+    /// Forgets all values, the error too, and gives memory and disk back to the system. To use the memory again, rewind to a mark instead.
     pub fn clear(&mut self) {
+        self.forget();
+        self.store.give_all_back();
+    }
+
+    /// Forgets all values and the error; slabs go to the other lanes of the tape.
+    fn forget(&mut self) {
         self.objects.truncate(0);
         self.fences.clear();
         self.held = None;
@@ -301,6 +307,6 @@ impl Lane {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        self.clear();
+        self.forget();
     }
 }

@@ -79,6 +79,14 @@ impl Pool {
         });
     }
 
+    /// Gives slabs that no lane uses to the system.
+    pub(crate) fn give_to_system(&self) {
+        self.locked(|state| {
+            state.mapped -= state.free.len();
+            state.free.clear();
+        });
+    }
+
     /// The most slabs that there ever were at a time; zero in a forked child, which does not know.
     pub(crate) fn most_mapped(&self) -> usize {
         self.locked(|state| state.most_mapped).unwrap_or(0)
@@ -126,8 +134,12 @@ mod tests {
         let _second = pool.take(0).unwrap().unwrap();
         assert!(pool.take(0).unwrap().is_none());
         pool.give_back(first);
-        assert_eq!(pool.take(0).unwrap().unwrap().lo(), address);
+        let again = pool.take(0).unwrap().unwrap();
+        assert_eq!(again.lo(), address);
         assert_eq!(pool.most_mapped(), 2);
+        pool.give_back(again);
+        pool.give_to_system();
+        assert!(pool.take(0).unwrap().is_some() && pool.take(0).unwrap().is_none());
     }
 }
 

@@ -151,6 +151,15 @@ impl Store {
         }
     }
 
+    /// Of an empty store: gives its file back to the disk, and slabs that nobody uses to the system.
+    pub(crate) fn give_all_back(&mut self) {
+        self.disk = None;
+        if let Some(slab) = self.spare.take() {
+            self.pool.give_back(slab);
+        }
+        self.pool.give_to_system();
+    }
+
     /// Forgets all blocks but the first `count`.
     pub(crate) fn truncate(&mut self, count: usize) -> Result<(), Error> {
         let mut result = Ok(());

@@ -32,6 +32,7 @@ fn the_other_process() {
             sweep(&folder, Io::Automatic, 500_000).expect("threads in its place");
         }
         "fill the disk" => fill(&folder),
+        "clear" => clear(&folder),
         "largest file" => beyond_the_largest_file(&folder),
         "fork" => fork(&folder),
         "fork beside a thread" => fork_beside_a_thread(),
@@ -136,6 +137,47 @@ fn fill(folder: &Path) {
         // What fits is kept, byte for byte.
         assert_eq!(sweep(folder, io, 3 << 20), Ok(()));
     }
+}
+
+#[test]
+fn clearing_gives_memory_and_disk_back_to_the_system() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = other("clear", folder.path()).output().expect("the test starts again");
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+}
+
+fn clear(folder: &Path) {
+    const BYTES: usize = 64 << 20;
+    let tape = Tape::new(Options::default()).expect("options of the test");
+    let mut lane = tape.lane();
+    for _ in 0..2 {
+        let before = resident_bytes();
+        (0..BYTES / 8).for_each(|i| lane.push(i).expect("memory"));
+        let most = resident_bytes();
+        lane.clear();
+        let left = resident_bytes();
+        assert!(most - before >= BYTES && left - before < BYTES / 16, "{before}, {most}, {left}");
+    }
+    let mut lane = spilling(folder, Io::Automatic).lane();
+    (0..200_000).for_each(|i: u64| lane.push(i).expect("a disk with room"));
+    assert!(has_a_file_in(folder));
+    lane.clear();
+    assert!(!has_a_file_in(folder));
+    (0..200_000).for_each(|i: u64| lane.push(i).expect("a disk with room"));
+    (0..200_000).rev().for_each(|i: u64| assert_eq!(lane.pop(), Ok(i)));
+}
+
+/// As the system counts them.
+fn resident_bytes() -> usize {
+    let counts = std::fs::read_to_string("/proc/self/statm").expect("Linux");
+    let pages = counts.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).expect("a number of pages");
+    pages * 4096
+}
+
+/// Whether this process has a file open there, which may have no name.
+fn has_a_file_in(folder: &Path) -> bool {
+    let files = std::fs::read_dir("/proc/self/fd").expect("Linux").flatten();
+    files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|file| file.starts_with(folder))
 }
 
 #[test]
