@@ -76,7 +76,7 @@ typedef struct cotangent_tape_options {
   size_t budget_bytes;    // memory of all lanes together; no limit
   const char* spill;      // the folder for what does not fit; without one, that is an error
   uint32_t use_threads;   // not zero: threads for the disk even where io_uring is allowed
-  // Called once a slab by the thread that pushes or pops; must not use the lane.
+  // Called once a slab by the thread that pushes or pops; must not use the lane, and must not throw.
   void (*progress)(void* context, const cotangent_tape_progress* progress);
   void* context;
 } cotangent_tape_options;
@@ -90,7 +90,7 @@ typedef struct cotangent_tape_stats {
   uint64_t stalled_ns;
 } cotangent_tape_stats;
 
-// A tape is a budget that lanes share. It may be closed before its lanes are.
+// A tape is a budget that lanes share. It may be closed before its lanes are. If no file can be made in the folder, errno says why.
 uint32_t cotangent_tape_open(const cotangent_tape_options* options, cotangent_tape** tape);
 void cotangent_tape_close(cotangent_tape* tape);
 const char* cotangent_tape_message(uint32_t status);
@@ -106,6 +106,8 @@ void cotangent_lane_pop(cotangent_lane* lane, void* to, size_t bytes);
 
 // The first error since the lane was opened or cleared.
 uint32_t cotangent_lane_status(cotangent_lane* lane);
+int cotangent_lane_errno(cotangent_lane* lane);           // the system's number if the status is DISK or DISK_FULL, or zero
+const char* cotangent_lane_folder(cotangent_lane* lane);  // that it spills to, or NULL
 void cotangent_lane_clear(cotangent_lane* lane);
 // For who keeps a copy of the cursor: counts in `cursors`, and calls this if there was one already.
 void cotangent_lane_second_cursor(cotangent_lane* lane);

@@ -14,12 +14,17 @@
 
 #include <cotangent/tape.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -33,11 +38,59 @@ struct Error : std::runtime_error {
   std::uint32_t status;
 };
 
+// Tells the callback of the options how far a lane has come. What it throws cannot pass the library: `Lane::check` throws it.
+class Watcher {
+ public:
+  explicit Watcher(const cotangent_tape_options& options) : progress_(options.progress), context_(options.context) {}
+
+  static void tell(void* watcher, const cotangent_tape_progress* progress) noexcept {
+    static_cast<Watcher*>(watcher)->tell(progress);
+  }
+  // The first exception, once.
+  void rethrow() {
+    std::exception_ptr thrown;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      std::swap(thrown, thrown_);
+    }
+    if (thrown) std::rethrow_exception(thrown);
+  }
+
+ private:
+  void tell(const cotangent_tape_progress* progress) noexcept {
+    try {
+      progress_(context_, progress);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
+    }
+  }
+
+  void (*progress_)(void* context, const cotangent_tape_progress* progress);
+  void* context_;
+  std::mutex mutex_;
+  std::exception_ptr thrown_;
+};
+
+// What the system said, after the folder that it is about.
+inline std::string reason_of(const char* folder, int number) {
+  return (folder != nullptr ? std::string(folder) + ": " : std::string()) + std::generic_category().message(number);
+}
+
 // A budget of memory that lanes share.
 class Tape {
  public:
   explicit Tape(cotangent_tape_options options = {}) {
+    if (options.progress != nullptr) {
+      watcher_ = std::make_shared<Watcher>(options);
+      options.progress = Watcher::tell;
+      options.context = watcher_.get();
+    }
     const std::uint32_t status = cotangent_tape_open(&options, &tape_);
+    const int number = errno;
+    if (status == COTANGENT_TAPE_DISK || status == COTANGENT_TAPE_DISK_FULL) {
+      throw Error(status, reason_of(options.spill, number));
+    }
     if (status != COTANGENT_TAPE_OK) throw Error(status);
   }
   // So much memory, and this folder for what does not fit.
@@ -47,6 +100,7 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   cotangent_tape* get() const { return tape_; }
+  const std::shared_ptr<Watcher>& watcher() const { return watcher_; }
   std::size_t peak_bytes() const { return cotangent_tape_peak_bytes(tape_); }
 
  private:
@@ -58,24 +112,30 @@ class Tape {
   }
 
   cotangent_tape* tape_ = nullptr;
+  // Lanes may outlive the tape, and still tell.
+  std::shared_ptr<Watcher> watcher_;
 };
 
 // One thread's stack. While a Cursor of it lives, use that.
 class Lane {
  public:
-  explicit Lane(Tape& tape) : lane_(cotangent_lane_open(tape.get())) {
+  explicit Lane(Tape& tape) : lane_(cotangent_lane_open(tape.get())), watcher_(tape.watcher()) {
     if (lane_ == nullptr) throw std::bad_alloc();
   }
   ~Lane() { cotangent_lane_close(lane_); }
-  Lane(Lane&& other) noexcept : lane_(std::exchange(other.lane_, nullptr)) {}
+  Lane(Lane&& other) noexcept : lane_(std::exchange(other.lane_, nullptr)), watcher_(other.watcher_) {}
   Lane& operator=(Lane&& other) noexcept {
     std::swap(lane_, other.lane_);
+    std::swap(watcher_, other.watcher_);
     return *this;
   }
 
   cotangent_lane* get() const { return lane_; }
   std::uint32_t status() const { return cotangent_lane_status(lane_); }
   void check() const {
+    if (watcher_) watcher_->rethrow();
+    const int number = cotangent_lane_errno(lane_);
+    if (number != 0) throw Error(status(), reason_of(cotangent_lane_folder(lane_), number));
     if (status() != COTANGENT_TAPE_OK) throw Error(status());
   }
   std::uint64_t position() const { return cotangent_lane_position(lane_); }
@@ -84,6 +144,7 @@ class Lane {
 
  private:
   cotangent_lane* lane_;
+  std::shared_ptr<Watcher> watcher_;
 };
 
 // Its address stands for a type.

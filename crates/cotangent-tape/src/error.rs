@@ -32,7 +32,7 @@ pub enum Error {
     #[error("no room on disk to spill to; free some, or name another folder")]
     DiskFull,
     /// The system failed to open, write or read the file.
-    #[error("the file that the tape spills to could not be opened, written or read; the system's log says more")]
+    #[error("the file that the tape spills to could not be opened, written or read; errno says why")]
     Disk { errno: i32 },
     /// A block came back from disk with other bytes.
     #[error("a block came back changed from disk; do not trust this disk")]
@@ -60,6 +60,28 @@ pub enum Error {
 }
 
 impl Error {
+    /// The system's number for what went wrong on disk; zero for other errors.
+    pub fn errno(self) -> i32 {
+        match self {
+            Error::Disk { errno } => errno,
+            Error::DiskFull => libc::ENOSPC,
+            Error::Empty
+            | Error::Held
+            | Error::Mark
+            | Error::Object
+            | Error::Options
+            | Error::Memory
+            | Error::Budget
+            | Error::Panicked
+            | Error::Corrupt
+            | Error::Stale
+            | Error::Forked
+            | Error::Size
+            | Error::Device { .. }
+            | Error::Cursor => 0,
+        }
+    }
+
     /// The number of this error in `include/cotangent/tape.h`. Zero is success.
     pub fn code(self) -> u32 {
         match self {

@@ -7,8 +7,10 @@
 //!
 //! [`slow`]: crate::slow
 
+use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
@@ -111,6 +113,8 @@ pub struct Lane {
     pub(crate) is_told: bool,
     /// While the lane is read again.
     pub(crate) held: Option<Held>,
+    /// Where the tape spills to, for messages.
+    pub(crate) folder: Option<Arc<CString>>,
     watcher: Option<Watcher>,
 }
 
@@ -126,7 +130,7 @@ pub(crate) struct Held {
 unsafe impl Send for Lane {}
 
 impl Lane {
-    pub(crate) fn new(id: u32, store: Store, watcher: Option<Watcher>) -> Self {
+    pub(crate) fn new(id: u32, store: Store, folder: Option<Arc<CString>>, watcher: Option<Watcher>) -> Self {
         static LANES: AtomicU64 = AtomicU64::new(0);
         Lane {
             window: Window::NOWHERE,
@@ -141,6 +145,7 @@ impl Lane {
             error: None,
             is_told: false,
             held: None,
+            folder,
             watcher,
         }
     }

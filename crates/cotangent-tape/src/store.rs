@@ -346,7 +346,7 @@ impl Disk {
     }
 }
 
-fn disk_error(error: io::Error) -> Error {
+pub(crate) fn disk_error(error: io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Error::DiskFull,
         errno => Error::Disk { errno: errno.unwrap_or(libc::EIO) },

@@ -1,15 +1,17 @@
 //! A tape: what its lanes share. It owns no values; lanes do, and they may outlive it.
 
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::disk::{Io, OpenEngine, in_folder};
+use crate::disk::{self, Io, OpenEngine, in_folder};
 use crate::error::Error;
 use crate::lane::Lane;
 use crate::pool::Pool;
 use crate::progress::{Progress, Watcher};
-use crate::store::Store;
+use crate::store::{Store, disk_error};
 
 /// How large a tape may become, and in what steps.
 #[derive(Clone, Debug)]
@@ -48,12 +50,15 @@ pub struct Tape {
 struct Shared {
     pool: Arc<Pool>,
     open: Option<OpenEngine>,
+    /// For messages.
+    folder: Option<Arc<CString>>,
     watcher: Option<Watcher>,
     lanes: AtomicU32,
 }
 
 impl Tape {
-    /// A tape without lanes. It takes no memory before the first push.
+    /// A tape without lanes. It takes no memory before the first push. A folder in which no file can be made is an error now, and not in the
+    /// middle of a sweep.
     pub fn new(options: Options) -> Result<Tape, Error> {
         Self::with_engines(&options, engines(&options), None)
     }
@@ -70,15 +75,20 @@ impl Tape {
         watcher: Option<Watcher>,
     ) -> Result<Tape, Error> {
         options.check()?;
+        if let Some(folder) = options.spill.as_ref().filter(|_| open.is_some()) {
+            disk::try_folder(folder).map_err(disk_error)?;
+        }
+        let folder = options.spill.as_ref().and_then(|folder| CString::new(folder.as_os_str().as_bytes()).ok());
+        let folder = folder.map(Arc::new);
         let pool = Arc::new(Pool::new(options.slab_bytes, options.budget_bytes / options.slab_bytes));
-        Ok(Tape { shared: Arc::new(Shared { pool, open, watcher, lanes: AtomicU32::new(0) }) })
+        Ok(Tape { shared: Arc::new(Shared { pool, open, folder, watcher, lanes: AtomicU32::new(0) }) })
     }
 
     /// A new, empty lane; as a rule one a thread.
     pub fn lane(&self) -> Lane {
         let id = self.shared.lanes.fetch_add(1, Ordering::Relaxed);
         let store = Store::new(Arc::clone(&self.shared.pool), u64::from(id), self.shared.open.clone());
-        Lane::new(id, store, self.shared.watcher.clone())
+        Lane::new(id, store, self.shared.folder.clone(), self.shared.watcher.clone())
     }
 
     /// The most memory that the lanes ever had at a time, in bytes.

@@ -73,6 +73,11 @@ pub enum Io {
     Threads,
 }
 
+/// Whether a file can be made in this folder.
+pub(crate) fn try_folder(folder: &Path) -> io::Result<()> {
+    file::open(folder).map(drop)
+}
+
 /// Engines over files in this folder.
 pub(crate) fn in_folder(folder: &Path, io: Io) -> OpenEngine {
     let folder = folder.to_owned();

@@ -64,7 +64,7 @@ impl Context {
     }
 }
 
-/// Opens a tape.
+/// Opens a tape. If the folder is why it cannot, `errno` says what the system said.
 ///
 /// # Safety
 /// `options` is null or leads to options, whose folder is null or ends with a zero, and whose callback may be called with
@@ -81,8 +81,16 @@ pub unsafe extern "C" fn cotangent_tape_open(options: *const COptions, tape: *mu
         // SAFETY: promised by the caller.
         Tape::watched(options, move |now| unsafe { progress(context.get(), &raw const now) })
     };
-    // SAFETY: promised by the caller.
-    unsafe { give(open, tape) }
+    let mut errno = 0;
+    let noted = || open().inspect_err(|error| errno = error.errno());
+    // SAFETY: promised by the caller, and the calling thread's own variable.
+    unsafe {
+        let status = give(noted, tape);
+        if errno != 0 {
+            *libc::__errno_location() = errno;
+        }
+        status
+    }
 }
 
 /// # Safety
@@ -240,6 +248,27 @@ pub unsafe extern "C" fn cotangent_lane_status(lane: *mut Lane) -> u32 {
             lane.error.map_or(0, Error::code)
         })
     }
+}
+
+/// The system's number for the lane's error on disk, or zero.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_errno(lane: *mut Lane) -> i32 {
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, 0, |lane| lane.error.map_or(0, Error::errno)) }
+}
+
+/// The folder that the lane spills to, as it was given; null if there is none. It is the lane's.
+///
+/// # Safety
+/// `lane` is null or open and used by this thread only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cotangent_lane_folder(lane: *mut Lane) -> *const c_char {
+    let folder = |lane: &mut Lane| lane.folder.as_ref().map_or(ptr::null(), |folder| folder.as_ptr());
+    // SAFETY: promised by the caller.
+    unsafe { on(lane, ptr::null(), folder) }
 }
 
 /// What the lane has cost so far.
@@ -410,7 +439,7 @@ const MESSAGES: &[&CStr] = &[
     c"the budget is used up; raise it, or name a folder to spill to",
     c"internal error of the tape library; please report it",
     c"no room on disk to spill to; free some, or name another folder",
-    c"the file that the tape spills to could not be opened, written or read; the system's log says more",
+    c"the file that the tape spills to could not be opened, written or read; errno says why",
     c"a block came back changed from disk; do not trust this disk",
     c"an old block came back from disk in place of the one written last; do not trust this disk",
     c"the process was forked after the lane had spilled; only the parent can use it",

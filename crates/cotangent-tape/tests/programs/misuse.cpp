@@ -3,6 +3,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -141,6 +143,42 @@ static void counts_that_no_memory_has(tape::Tape& shared) {
   }
 }
 
+static std::string what_opening_says(const char* folder) {
+  try {
+    tape::Tape shared(std::size_t(8) << 20, folder);
+  } catch (const tape::Error& error) {
+    return error.status == COTANGENT_TAPE_DISK ? error.what() : "another status";
+  }
+  return "it can be opened";
+}
+
+static void folders_in_which_nothing_can_be_made() {
+  const std::string said = what_opening_says("/nowhere/at/all");
+  REQUIRE(said.find("errno says why: /nowhere/at/all: No such file or directory") != std::string::npos);
+  REQUIRE(what_opening_says("").find("No such file") != std::string::npos);
+  REQUIRE(what_opening_says("/etc/hostname").find("/etc/hostname: Not a directory") != std::string::npos);
+  REQUIRE(what_opening_says("/proc").find("/proc: ") != std::string::npos);
+}
+
+static void a_callback_that_throws() {
+  cotangent_tape_options options = {};
+  options.slab_bytes = 64 << 10;
+  options.progress = [](void*, const cotangent_tape_progress*) { throw std::runtime_error("stop"); };
+  auto shared = std::make_unique<tape::Tape>(options);
+  tape::Lane lane(*shared);
+  shared.reset();
+  tape::Cursor cursor(lane);
+  push_all(cursor, 0, 100000);
+  try {
+    lane.check();
+    REQUIRE(false);
+  } catch (const std::runtime_error& error) {
+    REQUIRE(std::string(error.what()) == "stop");
+  }
+  lane.check();
+  REQUIRE(cursor.pop<double>() == 99999);
+}
+
 // With "unread" as argument: a lane that closes with an error that nobody has asked for.
 int main(int count, char** arguments) {
   cotangent_tape_options options = {};
@@ -166,4 +204,6 @@ int main(int count, char** arguments) {
   two_cursors(shared);
   cleared_under_a_cursor(shared);
   counts_that_no_memory_has(shared);
+  folders_in_which_nothing_can_be_made();
+  a_callback_that_throws();
 }
