@@ -1,5 +1,5 @@
 //! Every file of `fixtures/grad/` is a test: its derivatives are the committed texts beside it, these are lowered to the
-//! same IR again, NVRTC compiles what of them runs on the device, `cotangent check --nvcc` proves them on the CPU, both as Clang and as nvcc compile them, and what the
+//! same IR again, NVRTC compiles what of them runs on the device, `cotangent check` proves them on the CPU as Clang compiles them, and with `--nvcc` as nvcc does, and what the
 //! fixture expects of them is true.
 //!
 //! `cargo xtask bless` writes the texts anew. Reverse mode must refuse the files of `fixtures/grad/refused/`, with the
@@ -145,7 +145,14 @@ fn check(path: &Path) -> Result<(), Failed> {
             expectations::parse(&source)?.into_iter().try_for_each(|expected| expect(expected, &printed))?;
         }
     }
-    prove(path, &directives, &["--nvcc"], &[])
+    prove(path, &directives, if is_executed(path) { &["--nvcc"] } else { &[] }, &[])
+}
+
+/// Whether what nvcc makes of a fixture is executed too. It takes as long as all the rest, so the gate, which says so, does it for a third:
+/// `cargo xtask nvcc` and a test that is run by itself do it for all.
+fn is_executed(path: &Path) -> bool {
+    let name = path.file_stem().unwrap_or_default().as_encoded_bytes();
+    std::env::var_os("CI").is_none() || name.iter().map(|byte| u32::from(*byte)).sum::<u32>().is_multiple_of(3)
 }
 
 /// Compares the derivatives of a module that was kept; keeps it first, after a line with the function's name.
