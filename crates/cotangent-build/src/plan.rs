@@ -149,8 +149,8 @@ fn checked<'m>(metadata: &Metadata, function: Option<&'m Described>) -> Result<&
 fn own_arguments(function: &str, own: &[Parameter], structs: &[Defined]) -> Result<Vec<Argument>, Error> {
     let argument = |param: &Parameter| {
         let value = Ty::of(param.ty.strip_prefix("const ").unwrap_or(&param.ty), structs);
-        // A vector by value may lie where Rust does not put an array.
-        let value = value.filter(|ty| !matches!(ty, Ty::Vector(..))).map(|ty| (ty, Role::Number));
+        // A vector of two or four by value lies where Rust does not put an array.
+        let value = value.filter(|ty| ty.stricter_alignment().is_none()).map(|ty| (ty, Role::Number));
         let role = |(ty, is_changed)| (ty, if is_changed { Role::Changed } else { Role::Read });
         let found = value.or_else(|| Ty::pointed(&param.ty, structs).map(role)).ok_or_else(|| no_type(function, param));
         found.map(|(ty, role)| Argument {

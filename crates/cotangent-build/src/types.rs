@@ -44,6 +44,8 @@ pub(crate) enum Ty {
     Vector(Scalar, u64),
     /// A struct of the program, by its name in Rust, with its size and alignment.
     Struct(String, u64, u64),
+    /// An array of another type, to which a pointer leads that steps over whole rows.
+    Array(Box<Ty>, u64),
 }
 
 impl Ty {
@@ -64,12 +66,16 @@ impl Ty {
 
     /// What a pointer points to, and whether it may be stored to; none if it is no pointer to what Rust knows.
     pub(crate) fn pointed(spelled: &str, structs: &[Defined]) -> Option<(Ty, bool)> {
-        let (element, rest) = spelled.split_once('*')?;
-        if !["", "__restrict__"].contains(&rest.trim()) {
-            return None;
-        }
+        // A pointer to rows has its star in parentheses: `const double (*)[64][32]`.
+        let (element, rest) = spelled.split_once("(*").or_else(|| spelled.split_once('*'))?;
+        let rest = rest.trim().trim_start_matches("__restrict__").trim_start();
+        let lengths = if rest.is_empty() { "" } else { rest.strip_prefix(')')? };
+        let lengths = lengths.split_terminator(']').map(|length| length.strip_prefix('[')?.parse().ok());
+        let lengths: Vec<u64> = lengths.collect::<Option<_>>()?;
         let constant = element.trim().strip_prefix("const ");
-        Some((Ty::of(constant.unwrap_or(element).trim(), structs)?, constant.is_none()))
+        let element = Ty::of(constant.unwrap_or(element).trim(), structs)?;
+        let rows = lengths.into_iter().rev().fold(element, |inner, length| Ty::Array(Box::new(inner), length));
+        Some((rows, constant.is_none()))
     }
 
     /// As Rust spells it where structs stand.
@@ -78,6 +84,7 @@ impl Ty {
             Ty::Number(scalar) => scalar.rust.to_owned(),
             Ty::Vector(scalar, width) => format!("[{}; {width}]", scalar.rust),
             Ty::Struct(name, ..) => name.clone(),
+            Ty::Array(inner, length) => format!("[{}; {length}]", inner.rust()),
         }
     }
 
@@ -86,6 +93,7 @@ impl Ty {
         match self {
             Ty::Number(_) | Ty::Vector(..) => self.rust(),
             Ty::Struct(name, ..) => format!("super::{name}"),
+            Ty::Array(inner, length) => format!("[{}; {length}]", inner.within_module()),
         }
     }
 
@@ -95,6 +103,10 @@ impl Ty {
             Ty::Number(scalar) => (scalar.bytes, scalar.bytes),
             Ty::Vector(scalar, width) => (scalar.bytes * width, scalar.bytes),
             Ty::Struct(_, bytes, alignment) => (*bytes, *alignment),
+            Ty::Array(inner, length) => {
+                let (bytes, alignment) = inner.layout();
+                (bytes * length, alignment)
+            }
         }
     }
 
@@ -102,6 +114,7 @@ impl Ty {
     pub(crate) fn stricter_alignment(&self) -> Option<u64> {
         match self {
             Ty::Vector(scalar, width @ (2 | 4)) => Some((scalar.bytes * width).min(16)),
+            Ty::Array(inner, _) => inner.stricter_alignment(),
             Ty::Number(_) | Ty::Vector(..) | Ty::Struct(..) => None,
         }
     }
@@ -120,12 +133,14 @@ mod tests {
         let pointed = |spelled: &str| Ty::pointed(spelled, &[]).map(|(ty, is_mutable)| (ty.rust(), is_mutable));
         assert_eq!(pointed("const double* __restrict__"), Some(("f64".to_owned(), false)));
         assert_eq!(pointed("unsigned char*"), Some(("u8".to_owned(), true)));
+        assert_eq!(pointed("const double (*)[64][32]"), Some(("[[f64; 32]; 64]".to_owned(), false)));
+        assert_eq!(pointed("float4 (* __restrict__)[3]"), Some(("[[f32; 4]; 3]".to_owned(), true)));
     }
 
     #[test]
     fn what_rust_has_no_type_for_has_none() {
         assert!(["Cell", "float5", "bool2", "", "4"].iter().all(|spelled| Ty::of(spelled, &[]).is_none()));
-        let pointers = ["Cell*", "float**", "float", "float* const*"];
+        let pointers = ["Cell*", "float**", "float", "float* const*", "float (*)[n]", "float (*)(int)"];
         assert!(pointers.iter().all(|spelled| Ty::pointed(spelled, &[]).is_none()));
     }
 }

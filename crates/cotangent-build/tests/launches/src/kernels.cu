@@ -92,3 +92,12 @@ __global__ void pull(const Body* body, double* energy, orbit::Point centre, int 
   }
   energy[i] = sum * body[i].weight;
 }
+
+// A pointer to rows, and a vector by value.
+__global__ void rows(const double (*x)[2][3], double (*y)[3], double3 w, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  y[i][0] = w.x * x[i][0][0] * x[i][1][0];
+  y[i][1] = w.y * x[i][0][1] * x[i][1][1];
+  y[i][2] = w.z * x[i][0][2] * x[i][1][2];
+}

@@ -196,3 +196,14 @@ fn structs_are_structs_of_rust() {
     assert_gradient(&[CENTRE.x], &[d_centre.x], |x| value(&at, x[0]));
     assert_eq!(d_body[0].kind, 0);
 }
+
+#[test]
+fn pointers_to_rows_are_slices_of_arrays_and_vectors_by_value_are_arrays() {
+    let (x, seed, w) = ([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]; 2], [[1.0, 10.0, 100.0]; 2], [0.5, 2.0, -1.0]);
+    let (mut y, mut d_x, mut d_w) = ([[0.0; 3]; 2], [[[f64::NAN; 3]; 2]; 2], [f64::NAN; 3]);
+    // SAFETY: two elements of each array.
+    unsafe { cpu::rows_grad(Launch::new(1, 2), &x, &mut y, w, 2, &mut d_x, &seed, &mut d_w) }.unwrap();
+    assert_eq!(y[1], [2.0, 20.0, -18.0]);
+    assert_eq!(d_x[0], [[2.0, 100.0, -600.0], [0.5, 40.0, -300.0]]);
+    assert_eq!(d_w, [2.0 * 4.0, 2.0 * 100.0, 2.0 * 1800.0]);
+}

@@ -179,3 +179,18 @@ fn structs_by_pointer_and_by_value() {
     assert_near(&stream, &found, &places(&d_body));
     assert!((stream.clone_dtoh(&found_centre).unwrap()[0].y - d_centre.y).abs() < 1e-12);
 }
+
+#[test]
+fn rows_and_a_vector_by_value() {
+    let (kernels, stream, _) = loaded();
+    let x = stream.clone_htod(&[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]).unwrap();
+    let seed = stream.clone_htod(&[[1.0, 10.0, 100.0]]).unwrap();
+    let (mut y, mut d_x) =
+        (stream.alloc_zeros::<[f64; 3]>(1).unwrap(), stream.alloc_zeros::<[[f64; 3]; 2]>(1).unwrap());
+    let mut d_w = stream.clone_htod(&[[9.0; 3]]).unwrap();
+    // SAFETY: an element of each array.
+    unsafe { kernels.rows_grad(&stream, launch(1, 1), &x, &mut y, [0.5, 2.0, -1.0], 1, &mut d_x, &seed, &mut d_w) }
+        .unwrap();
+    assert_eq!(stream.clone_dtoh(&d_x).unwrap()[0], [[2.0, 100.0, -600.0], [0.5, 40.0, -300.0]]);
+    assert_eq!(stream.clone_dtoh(&d_w).unwrap()[0], [4.0, 100.0, 1800.0]);
+}
