@@ -8,7 +8,10 @@ const KEYWORDS: [&str; 38] = [
 ];
 
 /// What the generated functions call things of their own.
-const OWN: [&str; 7] = ["launch", "stream", "kernel", "record", "slots", "bytes", "call"];
+const OWN: [&str; 9] = ["launch", "stream", "record", "slots", "bytes", "call", "address", "clear", "aligned"];
+
+/// Functions that stand beside those that launch.
+const BESIDE: [&str; 5] = ["address", "clear", "aligned", "load", "allow_shared"];
 
 /// The name of a parameter: the adjoint `_d_x` of `x` is `d_x` unless `taken` has that name.
 pub(crate) fn parameter(name: &str, taken: &[String]) -> String {
@@ -20,7 +23,8 @@ pub(crate) fn parameter(name: &str, taken: &[String]) -> String {
 
 /// The name of a function. Kernels of templates have names of C++, which are names of Rust.
 pub(crate) fn function(name: &str) -> String {
-    if KEYWORDS.contains(&name) { format!("{name}_") } else { name.to_owned() }
+    let is_plain = !KEYWORDS.contains(&name) && !BESIDE.contains(&name);
+    if is_plain { name.to_owned() } else { format!("{name}_") }
 }
 
 #[cfg(test)]
@@ -34,6 +38,8 @@ mod tests {
         assert_eq!(parameter("_d_y", &taken), "_d_y");
         assert_eq!(parameter("in", &taken), "in_");
         assert_eq!(parameter("stream", &taken), "stream_");
+        assert_eq!(parameter("clear", &taken), "clear_");
         assert_eq!(function("match"), "match_");
+        assert_eq!(function("load"), "load_");
     }
 }

@@ -207,3 +207,14 @@ fn pointers_to_rows_are_slices_of_arrays_and_vectors_by_value_are_arrays() {
     assert_eq!(d_x[0], [[2.0, 100.0, -600.0], [0.5, 40.0, -300.0]]);
     assert_eq!(d_w, [2.0 * 4.0, 2.0 * 100.0, 2.0 * 1800.0]);
 }
+
+#[test]
+fn names_that_the_module_has_are_names_in_cuda() {
+    let (mut y, mut d_x) = ([0.0; 2], [f64::NAN; 2]);
+    // SAFETY: two elements of each array.
+    unsafe {
+        cpu::load_(Launch::new(1, 2), &[1.0, 2.0], &mut y, 2).unwrap();
+        cpu::load_grad(Launch::new(1, 2), &[1.0, 2.0], &mut y, 2, &mut d_x, &[3.0, 4.0]).unwrap();
+    }
+    assert_eq!((y, d_x), ([2.0, 4.0], [6.0, 8.0]));
+}
