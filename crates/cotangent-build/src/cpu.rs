@@ -1,22 +1,12 @@
 //! The module of launches on the CPU, as text.
 
 use crate::formula::number;
+use crate::module::{self, ALLOW};
 use crate::plan::{Argument, Kernel, Launched, Record, Role};
 
 const BEFORE: &str = "\
 /// On the CPU, by Cotangent's executor. A launch returns when its kernel has ended.
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    dead_code,
-    non_snake_case,
-    unreachable_pub,
-    unused_imports,
-    unused_parens,
-    unused_qualifications,
-    reason = \"generated\"
-)]
-pub mod cpu {
+ALLOWpub mod cpu {
     use std::ffi::c_void;
     use std::sync::LazyLock;
 
@@ -45,30 +35,22 @@ const AFTER: &str = "
 }
 ";
 
-/// What kernels rely on.
-pub(crate) const SAFETY: &str = "    /// # Safety
-    /// The kernel must stay inside of its arrays: nothing compares their lengths with what it accesses.
-";
-
 /// The module. `library` is the file with the compiled kernels, in the same folder.
 pub(crate) fn module(launched: &[Launched], library: &str) -> String {
     let functions: String = launched.iter().map(function).collect();
-    format!("{}{functions}{AFTER}", BEFORE.replace("LIBRARY", library))
+    format!("{}{functions}{AFTER}", BEFORE.replace("ALLOW", ALLOW).replace("LIBRARY", library))
 }
 
 fn function(launched: &Launched) -> String {
-    let parameters: Vec<String> = launched.arguments.iter().map(parameter).collect();
-    let (name, does) = (&launched.name, &launched.does);
+    let parameters = ["launch: Launch".to_owned()].into_iter().chain(launched.arguments.iter().map(parameter));
     let mut body: Vec<String> = launched.arguments.iter().flat_map(prepared).collect();
-    body.extend(launched.record.as_ref().map(|record| made(record, &launched.arguments)));
+    if let Some(record) = &launched.record {
+        body.extend(made(record, &launched.arguments));
+    }
     body.extend(doubled(&launched.kernel));
     let record = launched.record.as_ref().map(|_| "record.as_mut_ptr()");
     body.push(call(&launched.kernel, &launched.arguments, record));
-    format!(
-        "\n    /// {does}\n    ///\n{SAFETY}    pub unsafe fn {name}(\n        launch: Launch,\n        {},\n    ) -> Result<(), CudaError> {{\n{}    }}\n",
-        parameters.join(",\n        "),
-        body.iter().map(|line| format!("        {line}\n")).collect::<String>()
-    )
+    module::function(launched, "    ", parameters, "CudaError", &body)
 }
 
 fn parameter(argument: &Argument) -> String {
@@ -97,22 +79,25 @@ fn prepared(argument: &Argument) -> Vec<String> {
 }
 
 /// The statements that make the record.
-fn made(record: &Record, arguments: &[Argument]) -> String {
-    let bytes = match record {
+fn made(record: &Record, arguments: &[Argument]) -> Vec<String> {
+    let mut lines = Vec::new();
+    match record {
         Record::Bytes(formula) => {
             let named = |name: &str| named(name, arguments);
-            format!("let bytes: i64 = {};", number(formula, &named))
+            lines.push(format!("let bytes: i64 = {};", number(formula, &named)));
         }
         Record::Counted { kernel, word_bytes } => {
-            let count = call(kernel, arguments, Some("&raw mut slots"));
-            format!(
-                "let mut slots = 0_u32;\n        let launch_of_gradient = launch;\n        {}{count}?;\n        let launch = launch_of_gradient;\n        \
-                 let bytes = i64::from(slots) * (launch.grid.count() * launch.block.count()) as i64 * {word_bytes};",
-                doubled(kernel).map(|line| format!("{line}\n        ")).unwrap_or_default()
-            )
+            lines.push("let mut slots = 0_u32;".to_owned());
+            lines.push("{".to_owned());
+            lines.extend(doubled(kernel).map(|line| format!("    {line}")));
+            lines.push(format!("    {}", call(kernel, arguments, Some("&raw mut slots"))));
+            lines.push("}?;".to_owned());
+            let threads = "(launch.grid.count() * launch.block.count()) as i64";
+            lines.push(format!("let bytes = i64::from(slots) * {threads} * {word_bytes};"));
         }
-    };
-    format!("{bytes}\n        let mut record = vec![0_u64; usize::try_from(bytes).unwrap_or(0) / 8 + 1];")
+    }
+    lines.push("let mut record = vec![0_u64; usize::try_from(bytes).unwrap_or(0) / 8 + 1];".to_owned());
+    lines
 }
 
 /// Twice the shared memory, of which the second half is for adjoints.
@@ -138,6 +123,6 @@ fn call(kernel: &Kernel, arguments: &[Argument], last: Option<&str>) -> String {
 fn named(name: &str, arguments: &[Argument]) -> String {
     match name.split_once('.') {
         Some((of, axis)) => format!("i64::from(launch.{of}.{axis})"),
-        None => crate::module::parameter(name, arguments),
+        None => module::parameter(name, arguments),
     }
 }

@@ -1,24 +1,13 @@
 //! The module of launches on GPUs, through cudarc, as text.
 
-use crate::cpu::SAFETY;
 use crate::formula::number;
+use crate::module::{self, ALLOW};
 use crate::plan::{Argument, Kernel, Launched, Record, Role};
 use crate::structs::Defined;
 
 const BEFORE: &str = "
 /// On GPUs, through cudarc.
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    dead_code,
-    non_snake_case,
-    unreachable_pub,
-    unused_imports,
-    unused_parens,
-    unused_qualifications,
-    reason = \"generated\"
-)]
-pub mod cuda {
+ALLOWpub mod cuda {
     use std::sync::Arc;
 
     use ::cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -51,14 +40,13 @@ pub(crate) struct Image {
 
 /// The module.
 pub(crate) fn module(launched: &[Launched], structs: &[Defined], images: &[Image]) -> String {
-    let kernels: Vec<&String> = images.iter().flat_map(|image| &image.kernels).collect();
+    let kernels: Vec<&str> = images.iter().flat_map(|image| &image.kernels).map(String::as_str).collect();
     let fields: String = kernels.iter().map(|name| format!("        {name}: CudaFunction,\n")).collect();
-    let names: Vec<String> = kernels.iter().map(|name| (*name).clone()).collect();
     let loads: String = images.iter().map(load).collect();
     let functions: String = launched.iter().map(function).collect();
     let structs: String = structs.iter().map(passed).collect();
     format!(
-        "{BEFORE}
+        "{}
     /// The kernels, loaded for a GPU.
     #[derive(Clone, Debug)]
     pub struct Kernels {{
@@ -71,7 +59,8 @@ pub(crate) fn module(launched: &[Launched], structs: &[Defined], images: &[Image
         }}
 {functions}    }}
 {structs}{AFTER}",
-        names.join(", ")
+        BEFORE.replace("ALLOW", ALLOW),
+        kernels.join(", ")
     )
 }
 
@@ -96,8 +85,8 @@ fn load(image: &Image) -> String {
 }
 
 fn function(launched: &Launched) -> String {
-    let parameters: Vec<String> = launched.arguments.iter().map(parameter).collect();
-    let (name, does) = (&launched.name, &launched.does);
+    let first = ["&self", "stream: &Arc<CudaStream>", "launch: LaunchConfig"].map(str::to_owned);
+    let parameters = first.into_iter().chain(launched.arguments.iter().map(parameter));
     let mut body: Vec<String> = launched.arguments.iter().filter_map(prepared).collect();
     body.extend(launched.arguments.iter().filter_map(pointer));
     if let Some(record) = &launched.record {
@@ -106,12 +95,7 @@ fn function(launched: &Launched) -> String {
     }
     body.extend(call(&launched.kernel, &launched.arguments, launched.record.as_ref().map(|_| "record")));
     body.push("Ok(())".to_owned());
-    let safety: String = SAFETY.lines().map(|line| format!("    {line}\n")).collect();
-    format!(
-        "\n        /// {does}\n        ///\n{safety}        pub unsafe fn {name}(\n            &self,\n            stream: &Arc<CudaStream>,\n            launch: LaunchConfig,\n            {},\n        ) -> Result<(), DriverError> {{\n{}        }}\n",
-        parameters.join(",\n            "),
-        body.iter().map(|line| format!("            {line}\n")).collect::<String>()
-    )
+    module::function(launched, "        ", parameters, "DriverError", &body)
 }
 
 fn parameter(argument: &Argument) -> String {
@@ -191,6 +175,6 @@ fn named(name: &str, arguments: &[Argument]) -> String {
     let axis = |axis: &str| ["x", "y", "z"].iter().position(|of| *of == axis).unwrap_or_default();
     match name.split_once('.') {
         Some((of, of_axis)) => format!("i64::from(launch.{of}_dim.{})", axis(of_axis)),
-        None => crate::module::parameter(name, arguments),
+        None => module::parameter(name, arguments),
     }
 }

@@ -103,7 +103,6 @@ impl Kernels {
         for own in self.program.own_files()? {
             println!("cargo::rerun-if-changed={}", own.display());
         }
-        println!("cargo::rerun-if-changed=build.rs");
         for notes in self.write_to(Path::new(&folder), file)? {
             notes.lines().for_each(|line| println!("cargo::warning={line}"));
         }

@@ -24,6 +24,45 @@ pub(crate) fn text(launched: &[Launched], file: &str, library: Option<&str>, ima
     text
 }
 
+/// What of generated text nobody need be told.
+pub(crate) const ALLOW: &str = "\
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    dead_code,
+    non_snake_case,
+    unreachable_pub,
+    unused_imports,
+    unused_parens,
+    unused_qualifications,
+    reason = \"generated\"
+)]
+";
+
+/// A function that launches, from its documentation on, every line after this indentation.
+pub(crate) fn function(
+    launched: &Launched,
+    indent: &str,
+    parameters: impl Iterator<Item = String>,
+    error: &str,
+    body: &[String],
+) -> String {
+    let (name, does) = (&launched.name, &launched.does);
+    let before = [
+        format!("/// {does}"),
+        "///".to_owned(),
+        "/// # Safety".to_owned(),
+        "/// The kernel must stay inside of its arrays: nothing compares their lengths with what it accesses."
+            .to_owned(),
+        format!("pub unsafe fn {name}("),
+    ];
+    let parameters = parameters.map(|parameter| format!("    {parameter},"));
+    let body = body.iter().map(|line| format!("    {line}"));
+    let lines = before.into_iter().chain(parameters).chain([format!(") -> Result<(), {error}> {{")]).chain(body);
+    let lines = lines.chain(["}".to_owned()]).map(|line| format!("{indent}{line}\n"));
+    format!("\n{}", lines.collect::<String>())
+}
+
 /// A parameter of a formula as an `i64`.
 pub(crate) fn parameter(name: &str, arguments: &[Argument]) -> String {
     let argument = arguments.iter().find(|argument| argument.of_cuda == name);

@@ -76,11 +76,7 @@ impl Program {
     /// # Errors
     /// [`Error::Refused`] if it would not be right, with what to do; others if something cannot be read, found or understood.
     pub fn gradient(&self, gradient: &Gradient) -> Result<Derivative, Error> {
-        let wanted = gradient.wanted()?;
-        let made = self.with(|tools, input| {
-            print_derivative(tools, input, &wanted, Mode::Reverse, Extent::Standalone, None).map_err(Error::from)
-        })?;
-        Ok(Derivative { text: self.as_named(made.text), notes: self.as_named(made.notes), metadata: made.metadata })
+        self.derivative(gradient, Mode::Reverse)
     }
 
     /// The forward derivative of a function: its pushforward.
@@ -88,11 +84,7 @@ impl Program {
     /// # Errors
     /// As of [`Program::gradient`].
     pub fn pushforward(&self, gradient: &Gradient) -> Result<Derivative, Error> {
-        let wanted = gradient.wanted()?;
-        let made = self.with(|tools, input| {
-            print_derivative(tools, input, &wanted, Mode::Forward, Extent::Standalone, None).map_err(Error::from)
-        })?;
-        Ok(Derivative { text: self.as_named(made.text), notes: self.as_named(made.notes), metadata: made.metadata })
+        self.derivative(gradient, Mode::Forward)
     }
 
     /// A function as the compiler sees it, with all that it needs, as CUDA.
@@ -101,6 +93,14 @@ impl Program {
     /// As of [`Program::gradient`].
     pub fn function(&self, name: &str) -> Result<String, Error> {
         self.with(|tools, input| print(tools, input, name, Form::Cuda, None).map_err(Error::from))
+    }
+
+    fn derivative(&self, gradient: &Gradient, mode: Mode) -> Result<Derivative, Error> {
+        let wanted = gradient.wanted()?;
+        let made = self.with(|tools, input| {
+            print_derivative(tools, input, &wanted, mode, Extent::Standalone, None).map_err(Error::from)
+        })?;
+        Ok(Derivative { text: self.as_named(made.text), notes: self.as_named(made.notes), metadata: made.metadata })
     }
 
     /// A kernel for GPUs and for the CPU.
