@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW, Symbol};
 
-use crate::abi::{self, Api, Dim};
+use crate::abi::Dim;
 use crate::error::CudaError;
-use crate::loader::{LoadError, start};
+use crate::loader::{LoadError, attach, start};
 use crate::runtime::Config;
 
 /// How a kernel is launched.
@@ -85,16 +85,7 @@ impl Library {
         // SAFETY: it is made of the program's own kernels, whose initialisation calls nothing.
         let loaded = unsafe { Loaded::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
         let loaded = loaded.map_err(|error| LoadError::Open { path: path.clone(), reason: error.to_string() })?;
-        // SAFETY: the function belongs to the support code that is compiled into every shared object.
-        let version = unsafe {
-            let attach: Symbol<unsafe extern "C" fn(*const Api) -> u32> = loaded
-                .get(b"cotangent_attach")
-                .map_err(|_| LoadError::Missing { path: path.clone(), symbol: "cotangent_attach" })?;
-            attach(api)
-        };
-        if version != abi::ABI_VERSION {
-            return Err(LoadError::Version { path });
-        }
+        attach(&loaded, &path, api)?;
         Ok(Library { loaded })
     }
 

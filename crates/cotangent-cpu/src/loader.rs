@@ -54,14 +54,10 @@ pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Con
     // Before the program is loaded, so that the report comes after the program's own destructors.
     let api = start(config);
     let library = open(program, api)?;
+    attach(&library, program, api)?;
     let symbol = |name: &'static str| LoadError::Missing { path: program.to_path_buf(), symbol: name };
     // SAFETY: the one belongs to the support code compiled into every program, the other is its `main`.
     let (main, run_main) = unsafe {
-        let attach: Symbol<unsafe extern "C" fn(*const Api) -> u32> =
-            library.get(b"cotangent_attach").map_err(|_| symbol("cotangent_attach"))?;
-        if attach(api) != abi::ABI_VERSION {
-            return Err(LoadError::Version { path: program.to_path_buf() });
-        }
         let headers: Symbol<unsafe extern "C" fn() -> *const c_char> =
             library.get(b"cotangent_support_file").map_err(|_| symbol("cotangent_support_file"))?;
         checks::program_loaded(&absolute(program), &CStr::from_ptr(headers()).to_string_lossy());
@@ -84,6 +80,18 @@ pub fn run_program<S: AsRef<OsStr>>(program: &Path, arguments: &[S], config: Con
     // SAFETY: flushing all C streams has no precondition.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     Ok(code)
+}
+
+/// Gives what was loaded from `path` the functions of the runtime, if it was compiled against this version of it.
+pub(crate) fn attach(library: &Library, path: &Path, api: &'static Api) -> Result<(), LoadError> {
+    // SAFETY: it belongs to the support code that is compiled into every shared object.
+    let version = unsafe {
+        let attach: Symbol<unsafe extern "C" fn(*const Api) -> u32> = library
+            .get(b"cotangent_attach")
+            .map_err(|_| LoadError::Missing { path: path.to_path_buf(), symbol: "cotangent_attach" })?;
+        attach(api)
+    };
+    if version == abi::ABI_VERSION { Ok(()) } else { Err(LoadError::Version { path: path.to_path_buf() }) }
 }
 
 /// Sets the runtime of this process up, for a program that is loaded already or will be. As in [`run_program`], findings are
