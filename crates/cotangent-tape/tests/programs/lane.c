@@ -3,13 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define REQUIRE(condition)                                             \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
-      exit(1);                                                         \
-    }                                                                  \
-  } while (0)
+#include "require.h"
 
 struct record {
   double x;

@@ -1,20 +1,12 @@
 // Each misuse is an error of the lane, and none gives a value that looks right.
 #include <cotangent/tape.hpp>
 
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#define REQUIRE(condition)                                                  \
-  do {                                                                      \
-    if (!(condition)) {                                                     \
-      std::fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
-      std::exit(1);                                                         \
-    }                                                                       \
-  } while (0)
+#include "require.h"
 
 namespace tape = cotangent::tape;
 

@@ -2,20 +2,12 @@
 // re-reading, and the stack for generated code.
 #include <cotangent/tape.hpp>
 
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#define REQUIRE(condition)                                                  \
-  do {                                                                      \
-    if (!(condition)) {                                                     \
-      std::fprintf(stderr, "line %d: %s is false\n", __LINE__, #condition); \
-      std::exit(1);                                                         \
-    }                                                                       \
-  } while (0)
+#include "require.h"
 
 namespace tape = cotangent::tape;
 
