@@ -106,7 +106,7 @@ void cotangent_lane_pop(cotangent_lane* lane, void* to, size_t bytes);
 
 // The first error since the lane was opened or cleared.
 uint32_t cotangent_lane_status(cotangent_lane* lane);
-int cotangent_lane_errno(cotangent_lane* lane);           // the system's number if the status is DISK or DISK_FULL, or zero
+int cotangent_lane_errno(cotangent_lane* lane);           // the system's number if the status is DISK, ENOSPC if it is DISK_FULL, or zero
 const char* cotangent_lane_folder(cotangent_lane* lane);  // that it spills to, or NULL
 void cotangent_lane_clear(cotangent_lane* lane);
 // For who keeps a copy of the cursor: counts in `cursors`, and calls this if there was one already.

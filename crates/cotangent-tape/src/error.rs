@@ -60,7 +60,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The system's number for what went wrong on disk; zero for other errors.
+    /// The system's number for what went wrong on disk, of every full disk that of no space; zero for other errors.
     pub fn errno(self) -> i32 {
         match self {
             Error::Disk { errno } => errno,
