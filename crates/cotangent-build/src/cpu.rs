@@ -6,7 +6,8 @@ use crate::plan::{Argument, Kernel, Launched, Record, Role};
 
 const BEFORE: &str = "\
 /// On the CPU, by Cotangent's executor. A launch returns when its kernel has ended.
-ALLOWpub mod cpu {
+ALLOW
+pub mod cpu {
     use std::ffi::c_void;
     use std::sync::LazyLock;
 
@@ -38,7 +39,7 @@ const AFTER: &str = "
 /// The module. `library` is the file with the compiled kernels, in the same folder.
 pub(crate) fn module(launched: &[Launched], library: &str) -> String {
     let functions: String = launched.iter().map(function).collect();
-    format!("{}{functions}{AFTER}", BEFORE.replace("ALLOW", ALLOW).replace("LIBRARY", library))
+    format!("{}{functions}{AFTER}", BEFORE.replace("ALLOW\n", ALLOW).replace("LIBRARY", library))
 }
 
 fn function(launched: &Launched) -> String {

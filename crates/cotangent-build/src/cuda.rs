@@ -7,7 +7,8 @@ use crate::structs::Defined;
 
 const BEFORE: &str = "
 /// On GPUs, through cudarc.
-ALLOWpub mod cuda {
+ALLOW
+pub mod cuda {
     use std::sync::Arc;
 
     use ::cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -59,7 +60,7 @@ pub(crate) fn module(launched: &[Launched], structs: &[Defined], images: &[Image
         }}
 {functions}    }}
 {structs}{AFTER}",
-        BEFORE.replace("ALLOW", ALLOW),
+        BEFORE.replace("ALLOW\n", ALLOW),
         kernels.join(", ")
     )
 }
