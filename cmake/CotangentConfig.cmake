@@ -1,7 +1,8 @@
-# Cotangent for CMake: gradients that CUDA files ask for in their own text.
+# Cotangent for CMake: gradients that CUDA files ask for in their own text, and the tape library.
 #
 #   find_package(Cotangent REQUIRED)
 #   cotangent_gradients(my_target)
+#   target_link_libraries(my_target PRIVATE cotangent::tape)
 #
 # CMake finds this file if it is told where it is: cmake -DCotangent_DIR=$(cotangent where cmake) …
 # A project that should know nothing of Cotangent needs none of it: cmake -DCMAKE_CUDA_COMPILER_LAUNCHER='cotangent;cc' …
@@ -25,6 +26,27 @@ if(NOT _cotangent_result EQUAL 0)
   set(Cotangent_FOUND FALSE)
   set(Cotangent_NOT_FOUND_MESSAGE "${COTANGENT_COMMAND} does not run: ${_cotangent_result}")
   return()
+endif()
+
+# The tape library (docs/tape.md), if it is installed beside the command: cotangent::tape is the shared one, cotangent::tape_static
+# the other. Both bring the headers.
+execute_process(
+  COMMAND "${COTANGENT_COMMAND}" where tape
+  OUTPUT_VARIABLE _cotangent_tape OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
+  RESULT_VARIABLE _cotangent_result)
+if(_cotangent_result EQUAL 0 AND NOT TARGET cotangent::tape)
+  add_library(cotangent::tape SHARED IMPORTED)
+  set_target_properties(cotangent::tape PROPERTIES
+    IMPORTED_LOCATION "${_cotangent_tape}/libcotangent_tape.so"
+    IMPORTED_NO_SONAME TRUE
+    INTERFACE_INCLUDE_DIRECTORIES "${Cotangent_INCLUDE_DIR}")
+  if(EXISTS "${_cotangent_tape}/libcotangent_tape.a")
+    add_library(cotangent::tape_static STATIC IMPORTED)
+    set_target_properties(cotangent::tape_static PROPERTIES
+      IMPORTED_LOCATION "${_cotangent_tape}/libcotangent_tape.a"
+      INTERFACE_LINK_LIBRARIES "pthread;dl;m"
+      INTERFACE_INCLUDE_DIRECTORIES "${Cotangent_INCLUDE_DIR}")
+  endif()
 endif()
 
 # Compiles the CUDA files of a target with the gradients that they ask for. A launcher that the target has already, such as

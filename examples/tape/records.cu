@@ -1,7 +1,7 @@
 // Logistic growth in four million steps. How many there are only the loop itself knows, so the gradient keeps a value a
 // step: 32 MB, of which 8 may stay in memory and the rest goes to the folder that is named.
 //
-//   cotangent run records.cu --args FOLDER -- libcotangent_tape.a
+//   cotangent run records.cu --args FOLDER
 #include <cotangent/records.hpp>
 #include <cotangent/cotangent.hpp>
 

@@ -38,13 +38,24 @@ struct Error : std::runtime_error {
   std::uint32_t status;
 };
 
-// Tells the callback of the options how far a lane has come. What it throws cannot pass the library: `Lane::check` throws it.
+// Calls the callbacks of the options. What they throw cannot pass the library: `Lane::check` throws it.
 class Watcher {
  public:
-  explicit Watcher(const cotangent_tape_options& options) : progress_(options.progress), context_(options.context) {}
+  explicit Watcher(const cotangent_tape_options& options)
+      : progress_(options.progress), full_(options.full), context_(options.context) {}
 
   static void tell(void* watcher, const cotangent_tape_progress* progress) noexcept {
     static_cast<Watcher*>(watcher)->tell(progress);
+  }
+  // What throws gives no room.
+  static int ask(void* watcher, const char* folder) noexcept {
+    Watcher* self = static_cast<Watcher*>(watcher);
+    try {
+      return self->full_(self->context_, folder);
+    } catch (...) {
+      self->keep();
+      return 0;
+    }
   }
   // The first exception, once.
   void rethrow() {
@@ -61,12 +72,16 @@ class Watcher {
     try {
       progress_(context_, progress);
     } catch (...) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!thrown_) thrown_ = std::current_exception();
+      keep();
     }
+  }
+  void keep() noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!thrown_) thrown_ = std::current_exception();
   }
 
   void (*progress_)(void* context, const cotangent_tape_progress* progress);
+  int (*full_)(void* context, const char* folder);
   void* context_;
   std::mutex mutex_;
   std::exception_ptr thrown_;
@@ -81,15 +96,16 @@ inline std::string reason_of(const char* folder, int number) {
 class Tape {
  public:
   explicit Tape(cotangent_tape_options options = {}) {
-    if (options.progress != nullptr) {
+    if (options.progress != nullptr || options.full != nullptr) {
       watcher_ = std::make_shared<Watcher>(options);
-      options.progress = Watcher::tell;
+      if (options.progress != nullptr) options.progress = Watcher::tell;
+      if (options.full != nullptr) options.full = Watcher::ask;
       options.context = watcher_.get();
     }
     const std::uint32_t status = cotangent_tape_open(&options, &tape_);
     const int number = errno;
     if (status == COTANGENT_TAPE_DISK || status == COTANGENT_TAPE_DISK_FULL) {
-      throw Error(status, reason_of(options.spill, number));
+      throw Error(status, reason_of(folders(options).c_str(), number));
     }
     if (status != COTANGENT_TAPE_OK) throw Error(status);
   }
@@ -104,6 +120,14 @@ class Tape {
   std::size_t peak_bytes() const { return cotangent_tape_peak_bytes(tape_); }
 
  private:
+  // For messages: the one that it is about is among them.
+  static std::string folders(const cotangent_tape_options& options) {
+    std::string folders = options.spill != nullptr ? options.spill : "";
+    for (const char* const* more = options.spill_more; more != nullptr && *more != nullptr; ++more) {
+      folders += std::string(", ") + *more;
+    }
+    return folders;
+  }
   static cotangent_tape_options options(std::size_t budget_bytes, const char* spill) {
     cotangent_tape_options options = {};
     options.budget_bytes = budget_bytes;

@@ -19,6 +19,9 @@ inline const cotangent_cuda_functions* cuda_functions() {
   static const cotangent_cuda_functions functions = {
       [](void** memory, std::size_t bytes) -> int { return cudaMallocHost(memory, bytes); },
       [](void* memory) -> int { return cudaFreeHost(memory); },
+      [](void** memory, std::size_t bytes) -> int { return cudaMalloc(memory, bytes); },
+      [](void* memory) -> int { return cudaFree(memory); },
+      []() -> int { return cudaGetLastError(); },
       [](void** stream, unsigned flags) -> int {
         return cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(stream), flags);
       },
@@ -45,8 +48,9 @@ inline const cotangent_cuda_functions* cuda_functions() {
 // A stack of arrays in the GPU's memory. For one thread at a time.
 class DeviceLane {
  public:
-  explicit DeviceLane(Tape& tape, std::size_t pinned_bytes = 0, std::size_t chunk_bytes = 0) {
-    const cotangent_device_options options = {chunk_bytes, pinned_bytes, cuda_functions()};
+  // Zero stands for the default. A `device_bytes` of less than two chunks, as 1, means none of the GPU's memory.
+  explicit DeviceLane(Tape& tape, std::size_t pinned_bytes = 0, std::size_t chunk_bytes = 0, std::size_t device_bytes = 0) {
+    const cotangent_device_options options = {chunk_bytes, pinned_bytes, device_bytes, cuda_functions()};
     const std::uint32_t status = cotangent_device_lane_open(tape.get(), &options, &lane_);
     if (status != COTANGENT_TAPE_OK) throw Error(status);
   }
@@ -58,15 +62,24 @@ class DeviceLane {
   template <class T>
   void push(const T* array, std::size_t count, cudaStream_t stream = nullptr) {
     static_assert(std::is_trivially_copyable_v<T>, "only bytes go to and from a GPU");
-    cotangent_device_lane_push(lane_, array, count * sizeof(T), stream);
+    cotangent_device_lane_push(lane_, array, all_bytes(count, sizeof(T)), stream);
   }
 
   // The array pushed last, of the same size.
   template <class T>
   void pop(T* array, std::size_t count, cudaStream_t stream = nullptr) {
     static_assert(std::is_trivially_copyable_v<T>, "only bytes go to and from a GPU");
-    cotangent_device_lane_pop(lane_, array, count * sizeof(T), stream);
+    cotangent_device_lane_pop(lane_, array, all_bytes(count, sizeof(T)), stream);
   }
+
+  // The present end, good until something below it is popped; going back there forgets what came later.
+  cotangent_mark mark() { return cotangent_device_lane_mark(lane_); }
+  void rewind(cotangent_mark mark) { cotangent_device_lane_rewind(lane_, mark); }
+
+  // Between hold and release pops forget nothing, so that arrays can be read again; seek says from where.
+  void hold() { cotangent_device_lane_hold(lane_); }
+  void seek(cotangent_mark mark) { cotangent_device_lane_seek(lane_, mark); }
+  void release() { cotangent_device_lane_release(lane_); }
 
   // Waits for all copies, and throws the first error.
   void check() const {
@@ -76,9 +89,14 @@ class DeviceLane {
     if (status != COTANGENT_TAPE_OK) throw Error(status);
   }
   void clear() { cotangent_device_lane_clear(lane_); }
-  cotangent_tape_stats stats() const { return cotangent_device_lane_stats(lane_); }
+  cotangent_device_stats stats() const { return cotangent_device_lane_stats(lane_); }
 
  private:
+  // A product that does not fit is a size that no memory has.
+  static std::size_t all_bytes(std::size_t count, std::size_t each) {
+    return count <= PTRDIFF_MAX / each ? count * each : SIZE_MAX;
+  }
+
   cotangent_device_lane* lane_ = nullptr;
 };
 

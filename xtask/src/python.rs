@@ -14,8 +14,14 @@ use crate::workspace;
 /// Where the package lies.
 const PACKAGE: &str = "crates/cotangent-python";
 
-/// What the wheel carries besides the compiler: the command, and the CUDA runtime for the CPU, which tests leave in `deps` alone.
-const CARRIED: [(&str, &str); 2] = [("", "cotangent"), ("deps", "libcotangent_cudart.so")];
+/// What the wheel carries besides the compiler: the command, and beside it the CUDA runtime for the CPU and the tape library, which tests
+/// leave in `deps` alone.
+const CARRIED: [(&str, &str); 3] =
+    [("", "cotangent"), ("deps", "libcotangent_cudart.so"), ("deps", "libcotangent_tape.so")];
+
+/// The packages that they are built from.
+const PACKAGES: [&str; 6] =
+    ["--package", "cotangent-cli", "--package", "cotangent-cudart", "--package", "cotangent-tape"];
 
 /// How the parts of the wheel are built.
 #[derive(Clone, Copy)]
@@ -42,7 +48,9 @@ pub(crate) fn wheel(profile: Profile) -> Result<PathBuf> {
     done(&mut match profile {
         Profile::Tested => cargo(&["test", "--workspace", "--no-run"]),
         Profile::Released => {
-            cargo(&["build", "--release", "--package", "cotangent-cli", "--package", "cotangent-cudart"])
+            let mut build = cargo(&["build", "--release"]);
+            build.args(PACKAGES);
+            build
         }
     })?;
     let (profile, built) = profile.names();

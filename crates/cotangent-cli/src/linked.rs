@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use cotangent_driver::{Environment, cudart};
+use cotangent_driver::{Environment, cudart, tape};
 
 use crate::exec::Configuration;
 
@@ -24,6 +24,17 @@ pub(crate) fn turn_on_gpu() -> Result<File> {
 pub(crate) fn library(environment: &Environment) -> Result<PathBuf> {
     let this_command = std::env::current_exe().context("cannot find this command's own file")?;
     Ok(cudart::folder(environment, &this_command)?)
+}
+
+/// The folder of the tape library that is installed beside this command.
+pub(crate) fn tape(environment: &Environment) -> Result<PathBuf> {
+    let this_command = std::env::current_exe().context("cannot find this command's own file")?;
+    Ok(tape::folder(environment, &this_command)?)
+}
+
+/// What links a program with the tape library if it uses it. Where the library is not installed the linker says what it misses.
+pub(crate) fn tape_words() -> Vec<String> {
+    tape(&Environment::of_process()).map_or_else(|_| Vec::new(), |folder| tape::link_words(&folder))
 }
 
 /// Has a program that nvcc linked run with the library in this folder, which takes its configuration from the environment.

@@ -7,9 +7,11 @@ use cotangent_driver::flags::{self, ParseFlags};
 use cotangent_driver::{DriverError, Environment};
 
 use crate::arguments::Reading;
+use crate::linked::tape_words;
 use crate::terminal::Terminal;
 
-/// The first file and the others, each with its flags. What is linked is linked once, by the first.
+/// The first file and the others, each with its flags. What is linked is linked once, by the first,
+/// and the tape library with it if it is used.
 pub(crate) fn each(
     reading: &Reading,
     first: &Path,
@@ -25,7 +27,10 @@ pub(crate) fn each(
     for file in [first.to_path_buf()].into_iter().chain(others) {
         let mut flags = flags_of(reading, database.as_ref(), &file)?;
         match found.is_empty() {
-            true => terminal.flag_notes(&flags.notes),
+            true => {
+                terminal.flag_notes(&flags.notes);
+                flags.link_args.extend(tape_words());
+            }
             false => flags.link_args.clear(),
         }
         found.push((file, flags));
@@ -36,8 +41,9 @@ pub(crate) fn each(
 /// The flags of a file that is read without others.
 pub(crate) fn alone(reading: &Reading, file: &Path, terminal: &Terminal) -> Result<ParseFlags, DriverError> {
     let database = reading.database.as_deref().map(Database::read).transpose()?;
-    let flags = flags_of(reading, database.as_ref(), file)?;
+    let mut flags = flags_of(reading, database.as_ref(), file)?;
     terminal.flag_notes(&flags.notes);
+    flags.link_args.extend(tape_words());
     Ok(flags)
 }
 

@@ -8,11 +8,12 @@ use std::process::{Command, ExitStatus};
 use anyhow::{Context, Result};
 use cotangent_driver::Environment;
 use cotangent_driver::cudart::{self, LinkRequest, Linked, Runtime};
+use cotangent_driver::headers::Headers;
 
 use crate::arguments::Run;
 use crate::exec::Configuration;
 use crate::exit;
-use crate::linked::{configure, library, turn_on_gpu};
+use crate::linked::{configure, library, tape_words, turn_on_gpu};
 use crate::terminal::Terminal;
 
 pub(crate) fn run(options: &Run, terminal: &Terminal) -> Result<u8> {
@@ -33,11 +34,13 @@ pub(crate) fn ending(
 ) -> Result<Option<ExitStatus>> {
     let library = (!options.gpu).then(|| library(environment)).transpose()?;
     let program = folder.join("program");
+    let headers = format!("-I{}", Headers::materialise(environment)?.root().display());
+    let flags: Vec<String> = options.reading.flags.iter().cloned().chain([headers]).chain(tape_words()).collect();
     let request = LinkRequest {
         runtime: library.as_deref().map_or(Runtime::OfGpu, Runtime::OfCpu),
         file: &options.file,
         others: &options.others,
-        flags: &options.reading.flags,
+        flags: &flags,
         check: options.check,
         output: &program,
         colour: terminal.colour,

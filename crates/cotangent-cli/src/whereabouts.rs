@@ -14,6 +14,7 @@ pub(crate) fn print(place: Place) -> Result<u8> {
         Place::Include => Headers::materialise(&environment)?.root().to_path_buf(),
         Place::Cmake => Headers::materialise(&environment)?.cmake(),
         Place::Cudart => linked::library(&environment)?,
+        Place::Tape => linked::tape(&environment)?,
     };
     println!("{}", folder.display());
     Ok(exit::SUCCESS)

@@ -73,7 +73,7 @@ pub fn folder(environment: &Environment, command: &Path) -> Result<PathBuf, Driv
 }
 
 /// Where a library is installed, or where cargo builds it; the newest if there are several.
-fn beside(command: &Path, library: &str) -> Option<PathBuf> {
+pub(crate) fn beside(command: &Path, library: &str) -> Option<PathBuf> {
     let folder = command.canonicalize().ok()?.parent()?.to_path_buf();
     let places = [folder.clone(), folder.join("deps"), folder.join("../lib")];
     let found = places.into_iter().filter_map(|place| place.join(library).canonicalize().ok());

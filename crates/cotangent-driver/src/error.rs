@@ -28,6 +28,11 @@ pub enum DriverError {
     CudartMissing { command: PathBuf },
 
     #[error(
+        "the tape library, libcotangent_tape.so, is not beside {command}\n  Build it: cargo build -p cotangent-tape   (as the command itself was built), and leave it in the same folder"
+    )]
+    TapeMissing { command: PathBuf },
+
+    #[error(
         "{path} is not a CUDA toolkit: {missing} is missing\n  --cuda-path wants the folder that holds include/cuda_runtime.h, for instance /usr/local/cuda-12.4"
     )]
     NotAToolkit { path: PathBuf, missing: &'static str },
@@ -138,6 +143,7 @@ impl DriverError {
             | Self::ClangVersion { .. }
             | Self::NvccMissing
             | Self::CudartMissing { .. }
+            | Self::TapeMissing { .. }
             | Self::NoCacheFolder
             | Self::File { .. }
             | Self::Spawn { .. }

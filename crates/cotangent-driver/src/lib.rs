@@ -29,6 +29,7 @@ pub mod program;
 mod reading;
 pub mod requests;
 mod source_text;
+pub mod tape;
 mod together;
 pub mod tools;
 

@@ -24,10 +24,12 @@ pub enum Error {
     /// The system gave no memory.
     #[error("no memory for another slab; set a budget and a folder to spill to")]
     Memory,
-    /// All of the budget is in use and there is no disk to go on with.
-    #[error("the budget is used up; raise it, or name a folder to spill to")]
+    /// All of the budget is in use and there is no disk to go on with, or more lanes are in use than the budget has slabs.
+    #[error(
+        "the budget is used up; raise it, or name a folder to spill to; with one, a lane needs a slab, and another while it is read again"
+    )]
     Budget,
-    /// The disk has no more room, or the user no more quota. What was pushed before is still in memory, but lost to the
+    /// No disk has more room, or the user no more quota. What was pushed before is still in memory, but lost to the
     /// lane.
     #[error("no room on disk to spill to; free some, or name another folder")]
     DiskFull,
@@ -54,6 +56,19 @@ pub enum Error {
     /// Two cursors of one lane at a time, in C or C++, or a lane that is cleared under one.
     #[error("a lane is used beside a cursor of it; hand the cursor on instead")]
     Cursor,
+    /// Numbers that no checkpoint schedule can have.
+    #[error(
+        "a checkpoint schedule needs a kind, at least one slot, costs from zero to 10^9, and nothing that its kind does not have"
+    )]
+    Slots,
+    /// The caller of a checkpoint schedule told it of an end of the loop, or ended it, where the schedule did not ask.
+    #[error(
+        "the loop ended at another step than its checkpoint schedule allows; for a loop of unknown length use the online one"
+    )]
+    Ended,
+    /// A mixed checkpoint schedule runs a state that has no function for records.
+    #[error("a mixed checkpoint schedule needs functions that keep and use records; define them, or take another kind")]
+    Record,
     /// The code of this library is wrong.
     #[error("internal error of the tape library; please report it")]
     Panicked,
@@ -78,7 +93,10 @@ impl Error {
             | Error::Forked
             | Error::Size
             | Error::Device { .. }
-            | Error::Cursor => 0,
+            | Error::Cursor
+            | Error::Slots
+            | Error::Ended
+            | Error::Record => 0,
         }
     }
 
@@ -101,6 +119,9 @@ impl Error {
             Error::Size => 14,
             Error::Device { .. } => 15,
             Error::Cursor => 16,
+            Error::Slots => 17,
+            Error::Ended => 18,
+            Error::Record => 19,
         }
     }
 }

@@ -1,91 +1,194 @@
-//! Tests: every call to the disk fails once, in every way, and no sweep ever sees a wrong value.
+//! Tests: the calls to the disk fail, one at a time and many, in every way and in whatever a tape does, and no sweep ever sees a wrong
+//! value.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use crate::disk::faulty::{self, Fault, State};
+use crate::disk::faulty::{self, Fault, State, When};
 use crate::disk::{Engine, Transfer};
-use crate::{Error, Options, Tape};
+use crate::store::OnFull;
+use crate::{Error, Lane, Mark, Options, Tape};
 
-const NUMBERS: u64 = 200_000;
+/// Numbers that fill a slab.
+const SLAB: u64 = (64 << 10) / 8;
 
-/// Pushes many numbers through a budget of four small slabs, reads some again, goes back and on, and pops them all.
-/// `Ok` only if every value was right; a wrong one panics.
-fn sweep(state: &Arc<Mutex<State>>) -> Result<(), Error> {
-    let options = Options { slab_bytes: 64 << 10, budget_bytes: 256 << 10, ..Options::default() };
-    let tape = Tape::with_engines(&options, Some(faulty::open(state)), None)?;
-    let mut lane = tape.lane();
-    for i in 0..NUMBERS {
-        lane.push(i)?;
-    }
-    let mark = lane.mark();
-    for i in 0..NUMBERS / 4 {
-        lane.push(i)?;
-    }
+/// What a tape does. `Ok` only if every value was right; a wrong one panics.
+type Scenario = fn(&Arc<Mutex<State>>) -> Result<(), Error>;
+
+const SCENARIOS: [(&str, Scenario); 6] = [
+    ("one lane", one_lane),
+    ("marks", marks),
+    ("three lanes", three_lanes),
+    ("a second folder", |disks| two_folders(disks, false)),
+    ("a second folder, found late", |disks| two_folders(disks, true)),
+    ("room again", room_again),
+];
+
+fn tape(slabs: usize, disks: &Arc<Mutex<State>>, folders: usize, on_full: Option<OnFull>) -> Result<Tape, Error> {
+    let options = Options { slab_bytes: 64 << 10, budget_bytes: slabs * (64 << 10), on_full, ..Options::default() };
+    Tape::with_engines(&options, (0..folders).map(|disk| faulty::open(disks, disk)).collect(), None)
+}
+
+fn push(lane: &mut Lane, numbers: impl Iterator<Item = u64>) -> Result<(), Error> {
+    numbers.into_iter().try_for_each(|i| lane.push(i))
+}
+
+fn pop(lane: &mut Lane, numbers: impl DoubleEndedIterator<Item = u64>) -> Result<(), Error> {
+    numbers.rev().try_for_each(|i| lane.pop::<u64>().map(|value| assert_eq!(value, i)))
+}
+
+fn read_again(lane: &mut Lane, mark: Mark, numbers: impl DoubleEndedIterator<Item = u64>) -> Result<(), Error> {
     let mut again = lane.reread()?;
     again.seek(mark)?;
-    for i in (NUMBERS / 2..NUMBERS).rev() {
-        assert_eq!(again.pop::<u64>()?, i);
-    }
-    drop(again);
+    numbers.rev().try_for_each(|i| again.pop::<u64>().map(|value| assert_eq!(value, i)))
+}
+
+/// Many numbers through a budget of four slabs: some read again, back and on, and all popped.
+fn one_lane(disks: &Arc<Mutex<State>>) -> Result<(), Error> {
+    const NUMBERS: u64 = 14 * SLAB;
+    let tape = tape(4, disks, 1, None)?;
+    let mut lane = tape.lane();
+    push(&mut lane, 0..NUMBERS)?;
+    let mark = lane.mark();
+    push(&mut lane, 0..NUMBERS / 4)?;
+    read_again(&mut lane, mark, NUMBERS / 2..NUMBERS)?;
     lane.rewind(mark)?;
-    for i in (NUMBERS / 2..NUMBERS).rev() {
-        assert_eq!(lane.pop::<u64>()?, i);
-    }
-    for i in NUMBERS / 2..NUMBERS {
-        lane.push(i + 1)?;
-    }
-    for i in (0..NUMBERS).rev() {
-        assert_eq!(lane.pop::<u64>()?, if i < NUMBERS / 2 { i } else { i + 1 });
-    }
+    pop(&mut lane, NUMBERS / 2..NUMBERS)?;
+    push(&mut lane, NUMBERS / 2 + 1..=NUMBERS)?;
+    pop(&mut lane, NUMBERS / 2 + 1..=NUMBERS)?;
+    pop(&mut lane, 0..NUMBERS / 2)?;
     assert_eq!(lane.pop::<u64>(), Err(Error::Empty));
-    assert!(tape.peak_bytes() <= options.budget_bytes + 2 * options.slab_bytes);
+    assert!(tape.peak_bytes() <= 4 * (64 << 10));
     Ok(())
 }
 
-fn with(fault: Option<(usize, Fault)>) -> (Result<(), Error>, State) {
-    let state = Arc::new(Mutex::new(State { fault, ..State::default() }));
-    let result = sweep(&state);
-    let state = std::mem::take(&mut *state.lock().unwrap());
+/// As a sweep with checkpoints goes: again and again to a mark, a part from there, and back.
+fn marks(disks: &Arc<Mutex<State>>) -> Result<(), Error> {
+    let tape = tape(4, disks, 1, None)?;
+    let mut lane = tape.lane();
+    let mut marks = Vec::new();
+    for part in 0..6 {
+        marks.push(lane.mark());
+        push(&mut lane, part * 2 * SLAB..(part + 1) * 2 * SLAB)?;
+    }
+    while let Some(mark) = marks.pop() {
+        let begin = marks.len() as u64 * 2 * SLAB;
+        read_again(&mut lane, mark, begin.saturating_sub(3 * SLAB)..begin)?;
+        pop(&mut lane, begin + SLAB..begin + 2 * SLAB)?;
+        push(&mut lane, 0..3 * SLAB)?;
+        lane.rewind(mark)?;
+    }
+    assert_eq!(lane.position(), 0);
+    Ok(())
+}
+
+/// Lanes that take each other's slabs. What goes wrong for one leaves the others right or with an error.
+fn three_lanes(disks: &Arc<Mutex<State>>) -> Result<(), Error> {
+    let tape = tape(6, disks, 1, None)?;
+    let mut lanes = [(); 3].map(|()| tape.lane());
+    let mut result = Ok(());
+    for step in 0..4 {
+        for (lane, seed) in lanes.iter_mut().zip([0, 1 << 32, 2 << 32]) {
+            result = result.and(push(lane, seed + step * 2 * SLAB..seed + (step + 1) * 2 * SLAB));
+        }
+    }
+    let [first, second, third] = &mut lanes;
+    let mark = first.mark();
+    result = result.and(read_again(first, mark, 4 * SLAB..8 * SLAB));
+    result = result.and(pop(third, (2 << 32)..(2 << 32) + 8 * SLAB));
+    result = result.and(push(third, 0..3 * SLAB));
+    result = result.and(pop(second, (1 << 32)..(1 << 32) + 8 * SLAB));
+    result = result.and(pop(first, 0..8 * SLAB));
+    result = result.and(pop(third, 0..3 * SLAB));
+    assert!(tape.peak_bytes() <= 6 * (64 << 10));
+    result
+}
+
+/// The first disk has room for five blocks; found beforehand, or by the writes.
+fn two_folders(disks: &Arc<Mutex<State>>, is_blind: bool) -> Result<(), Error> {
+    limit(disks, Some(5), is_blind);
+    let tape = tape(4, disks, 2, None)?;
+    let mut lane = tape.lane();
+    push(&mut lane, 0..14 * SLAB)?;
+    pop(&mut lane, 3 * SLAB..14 * SLAB)?;
+    push(&mut lane, 0..10 * SLAB)?;
+    pop(&mut lane, 0..10 * SLAB)?;
+    pop(&mut lane, 0..3 * SLAB)
+}
+
+/// Somebody makes room on a full disk, once.
+fn room_again(disks: &Arc<Mutex<State>>) -> Result<(), Error> {
+    limit(disks, Some(3), true);
+    let shared = Arc::clone(disks);
+    let on_full = OnFull::new(move |_| {
+        let mut state = shared.lock().unwrap();
+        state.limit.take().is_some()
+    });
+    let tape = tape(4, disks, 1, Some(on_full))?;
+    let mut lane = tape.lane();
+    push(&mut lane, 0..12 * SLAB)?;
+    pop(&mut lane, 0..12 * SLAB)
+}
+
+fn limit(disks: &Arc<Mutex<State>>, blocks: Option<usize>, is_blind: bool) {
+    let mut state = disks.lock().unwrap();
+    state.limit = blocks.map(|blocks| (0, blocks * (64 << 10)));
+    state.is_blind = is_blind;
+}
+
+fn with(scenario: Scenario, fault: Option<(When, Fault)>) -> (Result<(), Error>, State) {
+    let disks = Arc::new(Mutex::new(State::default()));
+    disks.lock().unwrap().fault = fault;
+    let result = scenario(&disks);
+    let state = std::mem::take(&mut *disks.lock().unwrap());
     (result, state)
 }
 
+/// What each fault may lead to.
+const OUTCOMES: [(Fault, &[Result<(), Error>]); 9] = [
+    (Fault::Errno(libc::EIO), &[Err(Error::Disk { errno: libc::EIO }), Ok(())]),
+    (Fault::Errno(libc::ENOSPC), &[Err(Error::DiskFull), Ok(())]),
+    (Fault::Errno(libc::EINTR), &[Ok(())]),
+    (Fault::Short(0), &[Err(Error::DiskFull), Err(Error::Disk { errno: libc::EIO }), Ok(())]),
+    (Fault::Short(5), &[Err(Error::DiskFull), Err(Error::Disk { errno: libc::EIO }), Ok(())]),
+    (Fault::Short(4096), &[Ok(())]),
+    (Fault::Short(10_000), &[Ok(())]),
+    (Fault::Flip(77), &[Err(Error::Corrupt), Ok(())]),
+    (Fault::Lost, &[Err(Error::Corrupt), Err(Error::Stale), Ok(())]),
+];
+
 #[test]
-fn every_call_may_fail_in_every_way() {
-    let (result, state) = with(None);
-    assert_eq!(result, Ok(()));
-    assert!(state.calls > 80, "{} calls", state.calls);
-    // What each fault may lead to: the error, or success.
-    let outcomes: [(Fault, &[Result<(), Error>]); 9] = [
-        (Fault::Errno(libc::EIO), &[Err(Error::Disk { errno: libc::EIO }), Ok(())]),
-        (Fault::Errno(libc::ENOSPC), &[Err(Error::DiskFull), Ok(())]),
-        (Fault::Errno(libc::EINTR), &[Ok(())]),
-        (Fault::Short(0), &[Err(Error::DiskFull), Err(Error::Disk { errno: libc::EIO }), Ok(())]),
-        (Fault::Short(5), &[Err(Error::DiskFull), Err(Error::Disk { errno: libc::EIO }), Ok(())]),
-        (Fault::Short(4096), &[Ok(())]),
-        (Fault::Short(10_000), &[Ok(())]),
-        (Fault::Flip(77), &[Err(Error::Corrupt), Ok(())]),
-        (Fault::Lost, &[Err(Error::Corrupt), Err(Error::Stale), Ok(())]),
-    ];
-    let mut seen = vec![0; outcomes.len()];
-    for call in 1..=state.calls {
-        for (number, (fault, allowed)) in outcomes.iter().enumerate() {
-            let (result, state) = with(Some((call, *fault)));
-            assert!(state.is_met && allowed.contains(&result), "call {call}, {fault:?}: {result:?}");
-            seen[number] += usize::from(result.is_err());
+fn thousands_of_faults_and_no_wrong_value() {
+    let mut faults = 0;
+    for (name, scenario) in SCENARIOS {
+        let (result, healthy) = with(scenario, None);
+        assert_eq!(result, Ok(()), "{name}");
+        assert!(healthy.calls > 20, "{name}: {} calls", healthy.calls);
+        let mut seen = [0; OUTCOMES.len()];
+        // Each call alone, and then many of one run.
+        let single = (1..=healthy.calls).map(When::Once);
+        for when in single.chain([2, 3, 7, 20].map(When::Every)) {
+            for ((fault, allowed), seen) in OUTCOMES.iter().zip(&mut seen) {
+                let (result, state) = with(scenario, Some((when, *fault)));
+                assert!(state.met > 0 && allowed.contains(&result), "{name}, {when:?}, {fault:?}: {result:?}");
+                faults += state.met;
+                *seen += usize::from(result.is_err());
+            }
+        }
+        for ((fault, allowed), errors) in OUTCOMES.iter().zip(seen) {
+            assert_eq!(errors > 0, allowed.len() > 1, "{name}: {fault:?} led to {errors} errors");
         }
     }
-    for ((fault, allowed), errors) in outcomes.iter().zip(seen) {
-        assert_eq!(errors > 0, allowed.len() > 1, "{fault:?} led to {errors} errors");
-    }
+    println!("{faults} faults, and each was an error or did no harm");
+    assert!(faults >= 1000, "{faults} faults only");
 }
 
 #[test]
 fn an_endlessly_interrupted_disk_is_an_error() {
     let options = Options { slab_bytes: 64 << 10, budget_bytes: 256 << 10, ..Options::default() };
-    let tape = Tape::with_engines(&options, Some(Arc::new(|| Ok(Box::new(Interrupted::default())))), None).unwrap();
+    let tape = Tape::with_engines(&options, vec![Arc::new(|| Ok(Box::new(Interrupted::default())))], None).unwrap();
     let mut lane = tape.lane();
-    let result = (0..NUMBERS).try_for_each(|i| lane.push(i));
+    let result = (0..14 * SLAB).try_for_each(|i| lane.push(i));
     assert_eq!(result, Err(Error::Disk { errno: libc::EINTR }));
 }
 

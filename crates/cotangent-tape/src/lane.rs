@@ -7,10 +7,8 @@
 //!
 //! [`slow`]: crate::slow
 
-use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
@@ -113,8 +111,6 @@ pub struct Lane {
     pub(crate) is_told: bool,
     /// While the lane is read again.
     pub(crate) held: Option<Held>,
-    /// Where the tape spills to, for messages.
-    pub(crate) folder: Option<Arc<CString>>,
     watcher: Option<Watcher>,
 }
 
@@ -130,7 +126,7 @@ pub(crate) struct Held {
 unsafe impl Send for Lane {}
 
 impl Lane {
-    pub(crate) fn new(id: u32, store: Store, folder: Option<Arc<CString>>, watcher: Option<Watcher>) -> Self {
+    pub(crate) fn new(id: u32, store: Store, watcher: Option<Watcher>) -> Self {
         static LANES: AtomicU64 = AtomicU64::new(0);
         Lane {
             window: Window::NOWHERE,
@@ -145,7 +141,6 @@ impl Lane {
             error: None,
             is_told: false,
             held: None,
-            folder,
             watcher,
         }
     }
@@ -257,7 +252,7 @@ impl Lane {
 
     /// What the lane has cost so far.
     pub fn stats(&self) -> Stats {
-        self.store.stats
+        self.store.stats()
     }
 
     /// The first error since the lane was opened or cleared.
@@ -268,7 +263,7 @@ impl Lane {
     /// Forgets all values, the error too, and gives memory and disk back to the system. To use the memory again, rewind to a mark instead.
     pub fn clear(&mut self) {
         self.forget();
-        self.store.give_all_back();
+        self.store.give_to_system();
     }
 
     /// Forgets all values and the error; slabs go to the other lanes of the tape.
@@ -280,12 +275,8 @@ impl Lane {
         self.is_told = false;
         self.window = Window::NOWHERE;
         self.base = ptr::null_mut();
-        self.store.end_views();
-        // What failed on its way is forgotten with the rest.
-        let _ = self.store.truncate(0);
-        if let Some(slab) = self.top.take() {
-            self.store.give_back(slab);
-        }
+        let last = self.top.take();
+        self.store.forget(last);
     }
 
     /// Tells who wants to know that another slab is being worked in.

@@ -25,7 +25,7 @@
 //!   push, pop   lane, cursor      a compare and a copy, inlined; C++ has the same in include/cotangent/tape.hpp
 //!     once a slab       slow      copies in pieces, steps to the next slab
 //!                       store     the full slabs of a lane, in order; the oldest on disk if need be
-//!                       disk      sealed blocks in a nameless file, through io_uring or threads
+//!                       disk      sealed blocks in a nameless file, through threads or io_uring
 //!                       pool      empty slabs, shared by the lanes of a tape
 //!   arrays of a GPU     device    through pinned memory to a lane, and back
 //! ```
@@ -58,4 +58,5 @@ pub use lane::Lane;
 pub use mark::{Mark, Reread};
 pub use progress::Progress;
 pub use stats::Stats;
+pub use store::OnFull;
 pub use tape::{Options, Tape};

@@ -27,6 +27,8 @@ struct State {
     /// Slabs that exist, free or not.
     mapped: usize,
     most_mapped: usize,
+    /// Slabs that lanes work in and cannot give away, now or later.
+    seats: usize,
 }
 
 impl Pool {
@@ -57,9 +59,22 @@ impl Pool {
         .unwrap_or_else(|| self.map_uncounted().map(Some))
     }
 
-    /// One more than the budget, for a lane that has none at all. It is not kept when it comes back.
-    pub(crate) fn take_beyond_the_budget(&self) -> Result<Slab, Error> {
-        self.locked(|state| self.map(state)).unwrap_or_else(|| self.map_uncounted())
+    /// Sets one slab of the budget aside for a lane to work in. While every lane works in no more slabs than it has seats, one that
+    /// needs a slab finds it: free, or full and in another lane.
+    pub(crate) fn sit(&self) -> Result<(), Error> {
+        self.locked(|state| {
+            if state.seats >= self.limit {
+                return Err(Error::Budget);
+            }
+            state.seats += 1;
+            Ok(())
+        })
+        .unwrap_or(Ok(()))
+    }
+
+    /// Gives so many seats back.
+    pub(crate) fn stand(&self, seats: usize) {
+        self.locked(|state| state.seats -= seats);
     }
 
     /// Whether less than a quarter of the budget is left.
@@ -70,13 +85,7 @@ impl Pool {
     pub(crate) fn give_back(&self, slab: Slab) {
         // In a forked child nobody takes it, and its memory goes back to the system.
         let mut slab = Some(slab);
-        self.locked(|state| {
-            if state.mapped > self.limit {
-                state.mapped -= 1;
-            } else {
-                state.free.extend(slab.take());
-            }
-        });
+        self.locked(|state| state.free.extend(slab.take()));
     }
 
     /// Gives slabs that no lane uses to the system.
@@ -141,6 +150,14 @@ mod tests {
         pool.give_to_system();
         assert!(pool.take(0).unwrap().is_some() && pool.take(0).unwrap().is_none());
     }
+
+    #[test]
+    fn there_is_a_seat_for_each_slab_of_the_budget() {
+        let pool = Pool::new(64 << 10, 2);
+        assert_eq!([pool.sit(), pool.sit(), pool.sit()], [Ok(()), Ok(()), Err(Error::Budget)]);
+        pool.stand(1);
+        assert_eq!(pool.sit(), Ok(()));
+    }
 }
 
 #[cfg(all(test, feature = "loom"))]
@@ -149,17 +166,19 @@ mod orders {
 
     use super::*;
 
-    /// Two threads take and give back what is there for one and a half, in every order.
+    /// Two threads want the only seat and its slab, in every order.
     #[test]
     fn slabs_have_one_owner_and_the_budget_holds() {
         loom::model(|| {
             let pool = Arc::new(Pool::new(64 << 10, 1));
             let work = |pool: Arc<Pool>| {
-                let slab = match pool.take(0).unwrap() {
-                    Some(slab) => slab,
-                    None => pool.take_beyond_the_budget().unwrap(),
-                };
+                if pool.sit().is_err() {
+                    return;
+                }
+                // Whoever has the seat finds the slab.
+                let slab = pool.take(0).unwrap().unwrap();
                 pool.give_back(slab);
+                pool.stand(1);
             };
             let other = loom::thread::spawn({
                 let pool = Arc::clone(&pool);
@@ -167,9 +186,9 @@ mod orders {
             });
             work(Arc::clone(&pool));
             other.join().unwrap();
-            assert!(pool.most_mapped() <= 2);
+            assert_eq!(pool.most_mapped(), 1);
             let state = pool.state.lock().unwrap();
-            assert_eq!((state.mapped, state.free.len()), (1, 1));
+            assert_eq!((state.mapped, state.free.len(), state.seats), (1, 1, 0));
         });
     }
 }

@@ -65,13 +65,25 @@ impl Slab {
         self.bytes
     }
 
-    /// All bytes, the seal too. No cursor may be in the slab.
+    /// All bytes, the seal too. No lane may write to them.
     pub(crate) fn all(&self) -> &[u8] {
         // SAFETY: the mapping is so long, was zero at first, and only its owner writes to it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
     }
 
+    /// The data, without the seal. A lane may be reading it again.
+    pub(crate) fn data(&self) -> &[u8] {
+        &self.all()[..self.bytes - SEAL_BYTES]
+    }
+
+    /// The bytes at the end that are no data.
+    pub(crate) fn seal_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the end of the mapping, to which only the owner writes, and from which no lane reads.
+        unsafe { std::slice::from_raw_parts_mut(self.hi(), SEAL_BYTES) }
+    }
+
     /// All bytes, the seal too. No cursor may be in the slab.
+    #[cfg(test)]
     pub(crate) fn all_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `all`, and this is the owner.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }

@@ -81,10 +81,8 @@ impl Lane {
 
     /// Goes on in an empty slab; the present one is full.
     fn grow(&mut self) -> Result<(), Error> {
-        if let Some(full) = self.top.take() {
-            self.store.push(full);
-        }
-        let empty = self.store.empty()?;
+        let full = self.top.take();
+        let empty = self.store.grow(full)?;
         self.base = empty.lo();
         self.window = Window { cur: empty.lo(), lo: empty.lo(), hi: empty.hi() };
         self.top = Some(empty);
@@ -104,11 +102,8 @@ impl Lane {
     pub(crate) fn fall_to(&mut self, block: usize, offset: usize) -> Result<(), Error> {
         let is_other = block < self.store.len();
         if is_other {
-            self.store.truncate(block + 1)?;
-            if let Some(emptied) = self.top.take() {
-                self.store.give_back(emptied);
-            }
-            let slab = self.store.pop()?;
+            let emptied = self.top.take().ok_or(Error::Panicked)?;
+            let slab = self.store.back_to(block, emptied)?;
             self.base = slab.lo();
             self.window = Window { cur: slab.lo(), lo: slab.lo(), hi: slab.hi() };
             self.top = Some(slab);

@@ -2,16 +2,16 @@
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::disk::{self, Io, OpenEngine, in_folder};
 use crate::error::Error;
 use crate::lane::Lane;
 use crate::pool::Pool;
 use crate::progress::{Progress, Watcher};
-use crate::store::{Store, disk_error};
+use crate::store::{Folder, OnFull, Shared, Store, disk_error};
 
 /// How large a tape may become, and in what steps.
 #[derive(Clone, Debug)]
@@ -23,13 +23,24 @@ pub struct Options {
     /// The folder whose disk takes what does not fit into the budget; without one, that is an error. Not a folder in
     /// memory (tmpfs).
     pub spill: Option<PathBuf>,
-    /// How slabs get to that disk.
+    /// Folders on other disks, which are used when all before them are full.
+    pub spill_more: Vec<PathBuf>,
+    /// Asked when all folders are full, before that is an error.
+    pub on_full: Option<OnFull>,
+    /// How slabs get to the disk.
     pub io: Io,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { slab_bytes: 2 << 20, budget_bytes: usize::MAX, spill: None, io: Io::Automatic }
+        Self {
+            slab_bytes: 2 << 20,
+            budget_bytes: usize::MAX,
+            spill: None,
+            spill_more: Vec::new(),
+            on_full: None,
+            io: Io::Automatic,
+        }
     }
 }
 
@@ -37,7 +48,13 @@ impl Options {
     fn check(&self) -> Result<(), Error> {
         let slab = self.slab_bytes;
         let fits = slab.is_power_of_two() && (64 << 10..=1 << 30).contains(&slab) && self.budget_bytes / slab >= 4;
-        if fits { Ok(()) } else { Err(Error::Options) }
+        let is_second = self.spill.is_some() || self.spill_more.is_empty();
+        if fits && is_second { Ok(()) } else { Err(Error::Options) }
+    }
+
+    /// All folders, in the order in which they are used.
+    fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.spill.iter().chain(&self.spill_more).map(PathBuf::as_path)
     }
 }
 
@@ -45,15 +62,8 @@ impl Options {
 #[derive(Clone)]
 pub struct Tape {
     shared: Arc<Shared>,
-}
-
-struct Shared {
-    pool: Arc<Pool>,
-    open: Option<OpenEngine>,
-    /// For messages.
-    folder: Option<Arc<CString>>,
     watcher: Option<Watcher>,
-    lanes: AtomicU32,
+    lanes: Arc<AtomicU32>,
 }
 
 impl Tape {
@@ -71,24 +81,28 @@ impl Tape {
 
     pub(crate) fn with_engines(
         options: &Options,
-        open: Option<OpenEngine>,
+        engines: Vec<OpenEngine>,
         watcher: Option<Watcher>,
     ) -> Result<Tape, Error> {
         options.check()?;
-        if let Some(folder) = options.spill.as_ref().filter(|_| open.is_some()) {
+        for folder in options.folders() {
             disk::try_folder(folder).map_err(disk_error)?;
         }
-        let folder = options.spill.as_ref().and_then(|folder| CString::new(folder.as_os_str().as_bytes()).ok());
-        let folder = folder.map(Arc::new);
-        let pool = Arc::new(Pool::new(options.slab_bytes, options.budget_bytes / options.slab_bytes));
-        Ok(Tape { shared: Arc::new(Shared { pool, open, folder, watcher, lanes: AtomicU32::new(0) }) })
+        let paths = options.folders().map(Path::to_owned).chain(std::iter::repeat_with(PathBuf::new));
+        let folders = engines.into_iter().zip(paths).map(|(open, path)| {
+            let name = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
+            Folder { open, path, name, room: Mutex::default() }
+        });
+        let pool = Pool::new(options.slab_bytes, options.budget_bytes / options.slab_bytes);
+        let shared = Arc::new(Shared::new(pool, folders.collect(), options.on_full.clone()));
+        Ok(Tape { shared, watcher, lanes: Arc::new(AtomicU32::new(0)) })
     }
 
     /// A new, empty lane; as a rule one a thread.
     pub fn lane(&self) -> Lane {
-        let id = self.shared.lanes.fetch_add(1, Ordering::Relaxed);
-        let store = Store::new(Arc::clone(&self.shared.pool), u64::from(id), self.shared.open.clone());
-        Lane::new(id, store, self.shared.folder.clone(), self.shared.watcher.clone())
+        let id = self.lanes.fetch_add(1, Ordering::Relaxed);
+        let store = Store::new(Arc::clone(&self.shared), u64::from(id));
+        Lane::new(id, store, self.watcher.clone())
     }
 
     /// The most memory that the lanes ever had at a time, in bytes.
@@ -97,14 +111,12 @@ impl Tape {
     }
 }
 
-fn engines(options: &Options) -> Option<OpenEngine> {
-    options.spill.as_ref().map(|folder| in_folder(folder, options.io))
+fn engines(options: &Options) -> Vec<OpenEngine> {
+    options.folders().map(|folder| in_folder(folder, options.io)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
 
     #[test]

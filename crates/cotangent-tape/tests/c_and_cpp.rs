@@ -55,6 +55,12 @@ fn the_c_interface_is_clean_under_the_address_sanitizer() {
 }
 
 #[test]
+fn the_c_interface_of_a_gpus_arrays_works() {
+    compile_and_run("device.c", "clang-19", &["-std=c11"]);
+    compile_and_run("device.c", "clang-19", &["-std=c11", "-fsanitize=address,undefined", "-fno-sanitize-recover"]);
+}
+
+#[test]
 fn the_cpp_interface_works() {
     compile_and_run("threads.cpp", "clang++-19", &["-std=c++17"]);
 }
@@ -80,6 +86,28 @@ fn misuse_is_an_error() {
         "clang++-19",
         &["-std=c++17", "-fsanitize=address,undefined", "-fno-sanitize-recover"],
     );
+}
+
+#[test]
+fn checkpoint_schedules_work_in_c() {
+    compile_and_run("schedule.c", "clang-19", &["-std=c11"]);
+    compile_and_run("schedule.c", "clang-19", &["-std=c11", "-fsanitize=address,undefined", "-fno-sanitize-recover"]);
+}
+
+#[test]
+fn checkpoint_schedules_work_in_cpp() {
+    compile_and_run("schedule.cpp", "clang++-19", &["-std=c++17"]);
+    compile_and_run(
+        "schedule.cpp",
+        "clang++-19",
+        &["-std=c++17", "-fsanitize=address,undefined", "-fno-sanitize-recover"],
+    );
+}
+
+#[test]
+fn full_disks_are_survived() {
+    let flags = ["-std=c++17", "-fsanitize=address,undefined", "-fno-sanitize-recover"];
+    compile_and_run("full.cpp", "clang++-19", &flags);
 }
 
 #[test]

@@ -8,7 +8,13 @@ use proptest::prelude::*;
 const SLAB: usize = 64 << 10;
 
 fn small(slabs: usize, folder: &tempfile::TempDir, io: Io) -> Options {
-    Options { slab_bytes: SLAB, budget_bytes: slabs * SLAB, spill: Some(folder.path().to_owned()), io }
+    Options {
+        slab_bytes: SLAB,
+        budget_bytes: slabs * SLAB,
+        spill: Some(folder.path().to_owned()),
+        io,
+        ..Options::default()
+    }
 }
 
 proptest! {
@@ -26,7 +32,7 @@ proptest! {
     #[test]
     fn it_is_one_through_io_uring(program in operations(100), slabs in 4..12usize) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        run(small(slabs, &folder, Io::Automatic), &program)?;
+        run(small(slabs, &folder, Io::Uring), &program)?;
     }
 
     #[test]

@@ -3,15 +3,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use cotangent_tape::{Error, Io, Lane, Options, Tape};
+use cotangent_tape::{Error, Io, Lane, OnFull, Options, Tape};
 
 const ROLE: &str = "COTANGENT_TAPE_TEST_ROLE";
 const FOLDER: &str = "COTANGENT_TAPE_TEST_FOLDER";
 
 /// Another process of this file, in a role of `the_other_process`.
-fn other(role: &str, folder: &Path) -> Command {
+pub(crate) fn other(role: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a running test has a file"));
     command.args(["--exact", "process::the_other_process", "--nocapture"]).env(ROLE, role).env(FOLDER, folder);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -25,13 +26,14 @@ fn the_other_process() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).expect("set with the role"));
     match role.as_str() {
         "sweep for ever" => loop {
-            sweep(&folder, Io::Automatic, 100_000).expect("a disk with room");
+            sweep(&folder, Io::Uring, 100_000).expect("a disk with room");
         },
         "sweep without io_uring" => {
             refuse_io_uring();
-            sweep(&folder, Io::Automatic, 500_000).expect("threads in its place");
+            sweep(&folder, Io::Uring, 500_000).expect("threads in its place");
         }
         "fill the disk" => fill(&folder),
+        "sixty-four lanes" => crate::budget::sixty_four_lanes(&folder),
         "clear" => clear(&folder),
         "largest file" => beyond_the_largest_file(&folder),
         "fork" => fork(&folder),
@@ -40,9 +42,12 @@ fn the_other_process() {
     }
 }
 
+fn options(folder: &Path, io: Io) -> Options {
+    Options { slab_bytes: 64 << 10, budget_bytes: 512 << 10, spill: Some(folder.to_owned()), io, ..Options::default() }
+}
+
 fn spilling(folder: &Path, io: Io) -> Tape {
-    let options = Options { slab_bytes: 64 << 10, budget_bytes: 512 << 10, spill: Some(folder.to_owned()), io };
-    Tape::new(options).expect("options of the test")
+    Tape::new(options(folder, io)).expect("options of the test")
 }
 
 fn sweep(folder: &Path, io: Io, numbers: u64) -> Result<(), Error> {
@@ -56,7 +61,7 @@ fn sweep(folder: &Path, io: Io, numbers: u64) -> Result<(), Error> {
 #[test]
 fn both_engines_give_everything_back() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for io in [Io::Automatic, Io::Threads] {
+    for io in [Io::Uring, Io::Threads] {
         assert_eq!(sweep(folder.path(), io, 1_000_000), Ok(()));
     }
 }
@@ -127,7 +132,7 @@ fn fill(folder: &Path) {
             && libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, c"size=32m".as_ptr().cast()) == 0
     };
     assert!(is_mounted, "user namespaces must be allowed: {}", std::io::Error::last_os_error());
-    for io in [Io::Automatic, Io::Threads] {
+    for io in [Io::Uring, Io::Threads] {
         let mut lane = spilling(folder, io).lane();
         let result = (0..8u64 << 20).try_for_each(|i| lane.push(i));
         assert_eq!(result, Err(Error::DiskFull));
@@ -136,7 +141,41 @@ fn fill(folder: &Path) {
         drop(lane);
         // What fits is kept, byte for byte.
         assert_eq!(sweep(folder, io, 3 << 20), Ok(()));
+        many_lanes_on_a_full_disk(folder, io);
     }
+}
+
+/// Four lanes want more room than a file of others leaves them, and have it when that is removed; then they want more than there ever
+/// is, and each has right values or the error.
+fn many_lanes_on_a_full_disk(folder: &Path, io: Io) {
+    let others = folder.join("others");
+    std::fs::write(&others, vec![1u8; 24 << 20]).expect("room for that");
+    // Each lane may have found the disk full before the file was gone, and asks once.
+    let left = Mutex::new(4);
+    let on_full = OnFull::new(move |_| {
+        let mut left = left.lock().expect("no panic");
+        let _ = std::fs::remove_file(&others);
+        *left -= 1;
+        *left >= 0
+    });
+    let tape = Tape::new(Options { on_full: Some(on_full), ..options(folder, io) }).expect("options of the test");
+    let work = |count: u64| {
+        let mut lane = tape.lane();
+        (0..count).try_for_each(|i| lane.push(i))?;
+        (0..count).rev().try_for_each(|i| lane.pop().map(|value: u64| assert_eq!(value, i)))
+    };
+    let run = |count: u64| {
+        std::thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(|| work(count)));
+            threads.map(|thread| thread.join().expect("no panic"))
+        })
+    };
+    // Six megabytes each.
+    assert_eq!(run(3 << 18), [Ok(()); 4]);
+    assert!(!folder.join("others").exists());
+    let results = run(3 << 20);
+    assert!(results.contains(&Err(Error::DiskFull)), "{results:?}");
+    assert!(results.iter().all(|result| matches!(result, Ok(()) | Err(Error::DiskFull))), "{results:?}");
 }
 
 #[test]
@@ -191,7 +230,7 @@ fn beyond_the_largest_file(folder: &Path) {
     let limit = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
     // SAFETY: a variable of our own.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
-    for io in [Io::Automatic, Io::Threads] {
+    for io in [Io::Uring, Io::Threads] {
         assert_eq!(sweep(folder, io, 1_000_000), Err(Error::DiskFull));
         // What fits goes there.
         assert_eq!(sweep(folder, io, 150_000), Ok(()));
@@ -207,7 +246,7 @@ fn a_fork_leaves_the_parent_its_values() {
 
 fn fork(folder: &Path) {
     const NUMBERS: u64 = 1_000_000;
-    for io in [Io::Automatic, Io::Threads] {
+    for io in [Io::Uring, Io::Threads] {
         let tape = spilling(folder, io);
         let mut lane = tape.lane();
         (0..NUMBERS).for_each(|i| lane.push(i).expect("a disk with room"));

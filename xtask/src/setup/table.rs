@@ -51,6 +51,7 @@ pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "git", brings: &[(Program, "git")] },
     Package { name: "cmake", brings: &[(Program, "cmake")] },
     Package { name: "make", brings: &[(Program, "make")] },
+    Package { name: "pkg-config", brings: &[(Program, "pkg-config")] },
     Package { name: "curl", brings: &[(Program, "curl")] },
     Package { name: "ca-certificates", brings: &[(File, "/etc/ssl/certs/ca-certificates.crt")] },
     Package { name: "tar", brings: &[(Program, "tar")] },

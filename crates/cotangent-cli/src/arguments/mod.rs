@@ -72,7 +72,8 @@ pub(crate) enum Task {
     /// Compile a CUDA program for the CPU and keep it
     ///
     /// The program runs by itself, or with --shared is a library for other programs, with debug information. No GPU is
-    /// needed. The CUDA runtime that it uses is `cotangent where cudart`, which must stay where it is.
+    /// needed. The CUDA runtime that it uses is `cotangent where cudart`, and the tape library, if it uses it, `cotangent where
+    /// tape`; both must stay where they are.
     Build(Build),
     /// Make a PyTorch operator of a kernel: the sources of a small project, with autograd, to build and to commit
     ///
@@ -485,6 +486,8 @@ pub(crate) enum Place {
     Cmake,
     /// The CUDA runtime, and the driver, that execute PTX on the CPU, as a folder for -L and LD_LIBRARY_PATH
     Cudart,
+    /// The tape library, as a folder for -L and PKG_CONFIG_PATH, whose packages are cotangent-tape and cotangent-tape-static
+    Tape,
 }
 
 /// How the user's file is read.

@@ -51,6 +51,7 @@ pub(crate) fn build(texts: &Texts<'_>, words: &[String], folder: &Path, target: 
     ];
     flags.extend(path.parent().map(|parent| format!("-I{}", parent.display())));
     flags.extend(words.iter().cloned());
+    flags.extend(linked::tape_words());
     let program = folder.join("program");
     if target == Target::Gpu {
         flags.push(ON_GPU.to_owned());

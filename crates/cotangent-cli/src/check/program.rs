@@ -213,7 +213,7 @@ impl Program {
         flags.link_args.push("-Wl,--gc-sections".to_owned());
         let appended = texts.appended(precision, Dialect::Cpu);
         let first = match precision {
-            Precision::Native => widen::libraries(&[&appended]),
+            Precision::Native => widen::records(&overlays[position].text) + &widen::libraries(&[&appended]),
             Precision::Widened => {
                 overlays.extend(other_files(texts.file, &flags, &overlays));
                 let all: Vec<&str> = overlays.iter().map(|overlay| &*overlay.text).chain([&*appended]).collect();

@@ -111,7 +111,11 @@ const KNOWN: &[&str] = &[
     "condition_variable",
     "cooperative_groups.h",
     "cooperative_groups/reduce.h",
+    RECORDS,
     "cotangent/runtime.hpp",
+    "cotangent/tape.h",
+    "cotangent/tape.hpp",
+    "cotangent/tape_device.hpp",
     "csetjmp",
     "cub/block/block_load.cuh",
     "cub/block/block_reduce.cuh",
@@ -245,6 +249,14 @@ pub(crate) fn header(texts: &[&str]) -> String {
         header += &format!("#define {single} {double}\n");
     }
     header + &included(WIDENED, texts)
+}
+
+/// Must be read before all other headers of Cotangent.
+const RECORDS: &str = "cotangent/records.hpp";
+
+/// What has to come before what the harness includes: the program's own choice of where records are kept.
+pub(crate) fn records(text: &str) -> String {
+    included(&[RECORDS], &[text])
 }
 
 /// What the harness includes, and the headers of libraries that texts include: a macro of the program must not change them.

@@ -17,7 +17,7 @@ const ROUNDS: usize = 3;
 
 pub(crate) fn run() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary folder");
-    let engines = [("io_uring", Io::Automatic, "at least 0.85"), ("threads", Io::Threads, "")];
+    let engines = [("threads", Io::Automatic, "at least 0.85"), ("io_uring", Io::Uring, "")];
     // A disk that others use changes its speed from one second to the next: each sweep is compared with the raw transfers
     // before and after it, and of all rounds the one in the middle is told.
     let mut before = raw(folder.path());
@@ -26,19 +26,18 @@ pub(crate) fn run() {
         for ((_, io, _), rows) in engines.iter().zip(&mut rows) {
             let sweep = lane(folder.path(), *io, DATA, [0.0; 2]);
             let after = raw(folder.path());
-            let raw = [0, 1].map(|way| (before[way] + after[way]) / 2.0);
+            let raw = [0, 1].map(|way| 2.0 * DATA as f64 / (before[way] + after[way]));
             rows.push(Row { raw, sweep });
             before = after;
         }
     }
-    let speed = |seconds: f64| DATA as f64 / seconds / 1e9;
     let name = |what: &str| format!("4 GiB through 256 MiB, {what}");
     for ((engine, io, promise), rows) in engines.iter().zip(&rows) {
         for (way, verb) in ["push", "pop"].into_iter().enumerate() {
             let of = |figure: &dyn Fn(&Row) -> f64| middle(rows.iter().map(figure));
-            figure(&name(&format!("{verb}: raw O_DIRECT, GB/s")), of(&|row| speed(row.raw[way])), "");
-            figure(&name(&format!("{verb}: {engine}, GB/s")), of(&|row| speed(row.sweep.seconds[way])), "");
-            let ratio = of(&|row| row.raw[way] / row.sweep.seconds[way]);
+            figure(&name(&format!("{verb}: raw O_DIRECT, GB/s")), of(&|row| row.raw[way] / 1e9), "");
+            figure(&name(&format!("{verb}: {engine}, GB/s")), of(&|row| row.sweep.speed(way) / 1e9), "");
+            let ratio = of(&|row| row.sweep.speed(way) / row.raw[way]);
             figure(&name(&format!("{verb}: {engine} against raw")), ratio, promise);
         }
         let resident = rows.iter().map(|row| row.sweep.resident).max().unwrap_or(0) as f64 / BUDGET as f64;
@@ -53,6 +52,7 @@ pub(crate) fn run() {
 }
 
 struct Row {
+    /// Bytes a second.
     raw: [f64; 2],
     sweep: Sweep,
 }
@@ -132,6 +132,8 @@ fn blocks(file: &File, first: usize, is_write: bool) {
 struct Sweep {
     /// To push and to pop.
     seconds: [f64; 2],
+    /// Bytes that really went to the disk, and came back: what was never there costs it nothing.
+    moved: [u64; 2],
     /// The most memory that the system had given to this process beside what it had before.
     resident: usize,
     /// The part of all time that the lane waited for the disk.
@@ -142,7 +144,8 @@ struct Sweep {
 /// disk's; `compute` seconds of other work are spread over each direction.
 fn lane(folder: &Path, io: Io, bytes: usize, compute: [f64; 2]) -> Sweep {
     const PIECE: usize = 8192;
-    let options = Options { slab_bytes: SLAB, budget_bytes: BUDGET, spill: Some(folder.to_owned()), io };
+    let options =
+        Options { slab_bytes: SLAB, budget_bytes: BUDGET, spill: Some(folder.to_owned()), io, ..Options::default() };
     let before = resident("VmRSS");
     forget_most_resident();
     let tape = Tape::new(options).expect("options of the benchmark");
@@ -163,8 +166,16 @@ fn lane(folder: &Path, io: Io, bytes: usize, compute: [f64; 2]) -> Sweep {
         spend(compute[1] / count as f64);
     }
     let popped = start.elapsed().as_secs_f64();
-    let stalled = lane.stats().stalled.as_secs_f64() / (pushed + popped);
-    Sweep { seconds: [pushed, popped], resident: resident("VmHWM").saturating_sub(before), stalled }
+    let stats = lane.stats();
+    let (moved, stalled) = ([stats.bytes_written, stats.bytes_read], stats.stalled.as_secs_f64() / (pushed + popped));
+    Sweep { seconds: [pushed, popped], resident: resident("VmHWM").saturating_sub(before), stalled, moved }
+}
+
+impl Sweep {
+    /// Bytes a second to disk or back.
+    fn speed(&self, way: usize) -> f64 {
+        self.moved[way] as f64 / self.seconds[way]
+    }
 }
 
 /// Bytes of this process in memory, as the system counts them.

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::{Copy, DeviceError, Direction, Driver, Stream};
+use super::{Copy, DeviceError, Driver, Memory, Stream};
 
 /// Where the device's memory begins; not where the host has it.
 const BASE: usize = 1 << 40;
+
+/// Streams and events of the device's own have numbers from here on.
+const FIRST_OWN: usize = 1000;
 
 /// What calls fail with.
 pub(super) const FAILURE: i32 = 719;
@@ -23,8 +26,9 @@ struct Device {
     queues: BTreeMap<usize, VecDeque<Work>>,
     /// Events that have come; a copy that has ended is one too.
     events: HashSet<usize>,
-    /// Events that copies to come wait for.
+    /// Events that copies of arrays to come wait for.
     followed: Vec<usize>,
+    /// The copies of arrays.
     copies: Vec<usize>,
     ended: Vec<(Copy, Result<(), DeviceError>)>,
     numbers: usize,
@@ -34,7 +38,14 @@ struct Device {
     /// Numbers of patterns that were not there.
     wrong: Vec<u64>,
     pinned: Option<(NonNull<u8>, usize)>,
-    allocations: usize,
+    /// Where the layer of chunks begins in the device's memory, and how many bytes it has.
+    layer: Option<(usize, usize)>,
+    /// Bytes that may be allocated there.
+    room: usize,
+    /// Whether the bus does nothing.
+    is_bus_held: bool,
+    /// Most bytes there ever were, pinned and on the device.
+    most: (usize, usize),
 }
 
 // SAFETY: the pinned memory belongs to the device.
@@ -64,13 +75,16 @@ impl Simulated {
             followed: Vec::new(),
             copies: Vec::new(),
             ended: Vec::new(),
-            numbers: 1000,
+            numbers: FIRST_OWN,
             random: seed | 1,
             calls: 0,
             failing,
             wrong: Vec::new(),
             pinned: None,
-            allocations: 0,
+            layer: None,
+            room: usize::MAX,
+            is_bus_held: false,
+            most: (0, 0),
         })))
     }
 
@@ -104,12 +118,31 @@ impl Simulated {
         self.device().calls
     }
 
-    pub(super) fn allocations(&self) -> usize {
-        self.device().allocations
+    /// Leaves so many bytes to be allocated on the device.
+    pub(super) fn leave(&self, room: usize) {
+        self.device().room = room;
+    }
+
+    /// From now on the bus does nothing, or goes on.
+    pub(super) fn hold_bus(&self, is_held: bool) {
+        self.device().is_bus_held = is_held;
+    }
+
+    /// Does all work that can be done; how much is left on the streams of the caller, whose numbers are small.
+    pub(super) fn run(&self) -> usize {
+        let mut device = self.device();
+        while device.step() {}
+        device.queues.range(..FIRST_OWN).map(|(_, queue)| queue.len()).sum()
+    }
+
+    /// The most pinned bytes there ever were, and those of device memory.
+    pub(super) fn most(&self) -> (usize, usize) {
+        self.device().most
     }
 
     pub(super) fn is_all_freed(&self) -> bool {
-        self.device().pinned.is_none()
+        let device = self.device();
+        device.pinned.is_none() && device.layer.is_none()
     }
 }
 
@@ -137,7 +170,8 @@ impl Device {
     fn step(&mut self) -> bool {
         let is_ready = |work: &Work| match work {
             Work::Wait(events) => events.iter().all(|event| self.events.contains(event)),
-            Work::Copy(..) | Work::Record(_) | Work::Fill(..) | Work::Expect(..) => true,
+            Work::Copy(copy, ..) => !self.is_bus_held || !crosses_bus(copy),
+            Work::Record(_) | Work::Fill(..) | Work::Expect(..) => true,
         };
         let ready: Vec<usize> =
             self.queues.iter().filter(|(_, queue)| queue.front().is_some_and(is_ready)).map(|(key, _)| *key).collect();
@@ -170,41 +204,70 @@ impl Device {
                 }
             }
             Work::Copy(copy, event, result) => {
-                let at = copy.device.addr() - BASE;
-                let memory = &mut self.memory[at..at + copy.bytes];
-                // SAFETY: the chunk is here, and so long.
-                let host = unsafe { std::slice::from_raw_parts_mut(copy.chunk.start(), copy.bytes) };
-                match (result, copy.direction) {
-                    (Ok(()), Direction::FromDevice) => host.copy_from_slice(memory),
-                    (Ok(()), Direction::ToDevice) => memory.copy_from_slice(host),
-                    (Err(_), Direction::FromDevice) => host.fill(0xee),
-                    (Err(_), Direction::ToDevice) => memory.fill(0xee),
+                let mut bytes = vec![0xee; copy.bytes];
+                if result.is_ok() {
+                    bytes.copy_from_slice(self.bytes(copy.source(), copy.bytes));
                 }
+                let (target, memory) = copy.target();
+                self.bytes((target.cast_const(), memory), copy.bytes).copy_from_slice(&bytes);
                 self.events.insert(event);
                 self.ended.push((copy, result));
             }
         }
     }
+
+    /// What lies at either end of a copy.
+    fn bytes(&mut self, (start, memory): (*const u8, Memory), bytes: usize) -> &mut [u8] {
+        match memory {
+            Memory::Device => &mut self.memory[start.addr() - BASE..][..bytes],
+            // SAFETY: the copy's chunk is here, is so long, and nobody else touches it meanwhile, or all only read it.
+            Memory::Pinned => unsafe { std::slice::from_raw_parts_mut(start.cast_mut(), bytes) },
+        }
+    }
+}
+
+fn crosses_bus(copy: &Copy) -> bool {
+    copy.source().1 != copy.target().1
 }
 
 impl Driver for Simulated {
-    fn allocate(&mut self, bytes: usize) -> Result<NonNull<u8>, DeviceError> {
+    fn allocate(&mut self, memory: Memory, bytes: usize) -> Result<NonNull<u8>, DeviceError> {
         let mut device = self.device();
         device.call()?;
-        device.allocations += 1;
-        let memory = NonNull::new(Box::into_raw(vec![0xaa; bytes].into_boxed_slice()).cast::<u8>()).unwrap();
-        assert!(device.pinned.replace((memory, bytes)).is_none());
-        Ok(memory)
+        match memory {
+            Memory::Pinned => {
+                let start = NonNull::new(Box::into_raw(vec![0xaa; bytes].into_boxed_slice()).cast::<u8>()).unwrap();
+                assert!(device.pinned.replace((start, bytes)).is_none(), "allocated twice");
+                device.most.0 += bytes;
+                Ok(start)
+            }
+            Memory::Device if bytes > device.room => Err(DeviceError::OUT_OF_MEMORY),
+            Memory::Device => {
+                let at = device.memory.len();
+                assert!(device.layer.replace((at, bytes)).is_none(), "allocated twice");
+                device.memory.resize(at + bytes, 0xaa);
+                device.most.1 += bytes;
+                Ok(NonNull::new(Simulated::address(at)).unwrap())
+            }
+        }
     }
 
-    unsafe fn free(&mut self, memory: NonNull<u8>) {
+    unsafe fn free(&mut self, memory: Memory, start: NonNull<u8>) {
         let mut device = self.device();
         let copying = device.queues.values().flatten().any(|work| matches!(work, Work::Copy(..)));
         assert!(!copying && device.ended.is_empty(), "freed while copies are under way");
-        let (pinned, bytes) = device.pinned.take().unwrap();
-        assert_eq!(pinned, memory);
-        // SAFETY: `allocate` made exactly this box.
-        drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(memory.as_ptr(), bytes)) });
+        match memory {
+            Memory::Pinned => {
+                let (pinned, bytes) = device.pinned.take().unwrap();
+                assert_eq!(pinned, start);
+                // SAFETY: `allocate` made exactly this box.
+                drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(start.as_ptr(), bytes)) });
+            }
+            Memory::Device => {
+                let (at, _) = device.layer.take().unwrap();
+                assert_eq!(Simulated::address(at), start.as_ptr());
+            }
+        }
     }
 
     fn follow(&mut self, stream: Stream) -> Result<(), DeviceError> {
@@ -228,10 +291,12 @@ impl Driver for Simulated {
         let mut device = self.device();
         let result = device.call();
         let own = device.number();
-        let followed = device.followed.clone();
-        device.submit(own, Work::Wait(followed));
+        if copy.is_of_array() {
+            let followed = device.followed.clone();
+            device.submit(own, Work::Wait(followed));
+            device.copies.push(own);
+        }
         device.submit(own, Work::Copy(copy, own, result));
-        device.copies.push(own);
     }
 
     fn finish(&mut self, wait: bool) -> Option<(Copy, Result<(), DeviceError>)> {

@@ -19,37 +19,63 @@ pub(crate) enum Fault {
     Lost,
 }
 
-/// The disk, shared with the test.
-#[derive(Default)]
-pub(crate) struct State {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) calls: usize,
-    /// The number of the call, and its fault.
-    pub(crate) fault: Option<(usize, Fault)>,
-    /// Whether the fault was met.
-    pub(crate) is_met: bool,
+/// Which calls fail, counted from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    Once(usize),
+    Every(usize),
 }
 
-/// Engines that share one disk. For one lane.
-pub(crate) fn open(state: &Arc<Mutex<State>>) -> OpenEngine {
+/// All disks of a tape, shared with the test.
+#[derive(Default)]
+pub(crate) struct State {
+    files: Vec<Vec<u8>>,
+    pub(crate) calls: usize,
+    pub(crate) fault: Option<(When, Fault)>,
+    /// How many calls had the fault.
+    pub(crate) met: usize,
+    /// No file of this disk may be longer: the disk is full.
+    pub(crate) limit: Option<(usize, usize)>,
+    /// Whether room cannot be reserved, so that only a write finds a full disk.
+    pub(crate) is_blind: bool,
+}
+
+/// Engines of one disk; each has a file of its own.
+pub(crate) fn open(state: &Arc<Mutex<State>>, disk: usize) -> OpenEngine {
     let state = Arc::clone(state);
-    Arc::new(move || Ok(Box::new(Faulty { state: Arc::clone(&state), waiting: Vec::new() })))
+    Arc::new(move || {
+        let mut opened = state.lock().unwrap();
+        opened.files.push(Vec::new());
+        let file = opened.files.len() - 1;
+        Ok(Box::new(Faulty { state: Arc::clone(&state), disk, file, waiting: Vec::new() }))
+    })
 }
 
 struct Faulty {
     state: Arc<Mutex<State>>,
+    disk: usize,
+    file: usize,
     waiting: Vec<Transfer>,
 }
 
 impl State {
     fn fault(&mut self) -> Option<Fault> {
         self.calls += 1;
-        let (_, fault) = self.fault.filter(|(call, _)| *call == self.calls)?;
-        self.is_met = true;
+        let calls = self.calls;
+        let (_, fault) = self.fault.filter(|(when, _)| match when {
+            When::Once(call) => *call == calls,
+            When::Every(step) => calls.is_multiple_of(*step),
+        })?;
+        self.met += 1;
         Some(fault)
     }
 
-    fn run(&mut self, transfer: &mut Transfer) -> io::Result<usize> {
+    /// Whether a file of this disk cannot be so long.
+    fn is_full(&self, disk: usize, end: usize) -> bool {
+        self.limit.is_some_and(|(limited, limit)| limited == disk && end > limit)
+    }
+
+    fn run(&mut self, disk: usize, file: usize, transfer: &mut Transfer) -> io::Result<usize> {
         let fault = self.fault();
         let (offset, done) = (transfer.offset() as usize, transfer.done);
         let mut bytes = transfer.slab.bytes() - done;
@@ -60,13 +86,17 @@ impl State {
             Some(Fault::Flip(_) | Fault::Lost) | None => {}
         }
         let end = offset + bytes;
-        if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
+        if transfer.direction == Direction::Write && self.is_full(disk, end) {
+            return Err(io::Error::from_raw_os_error(libc::ENOSPC));
+        }
+        let file = &mut self.files[file];
+        if file.len() < end {
+            file.resize(end, 0);
         }
         let memory = &mut transfer.slab.all_mut()[done..done + bytes];
         match transfer.direction {
-            Direction::Write => self.bytes[offset..end].copy_from_slice(memory),
-            Direction::Read => memory.copy_from_slice(&self.bytes[offset..end]),
+            Direction::Write => file[offset..end].copy_from_slice(memory),
+            Direction::Read => memory.copy_from_slice(&file[offset..end]),
         }
         if let (Some(Fault::Flip(at)), Direction::Read) = (fault, transfer.direction) {
             memory[at % bytes] ^= 1;
@@ -76,14 +106,19 @@ impl State {
 }
 
 impl Engine for Faulty {
-    fn reserve(&mut self, _: u64, _: u64) -> io::Result<()> {
-        match self.state.lock().unwrap().fault() {
+    fn reserve(&mut self, offset: u64, bytes: u64) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap();
+        match state.fault() {
             Some(Fault::Errno(errno)) => Err(io::Error::from_raw_os_error(errno)),
+            _ if !state.is_blind && state.is_full(self.disk, (offset + bytes) as usize) => {
+                Err(io::Error::from_raw_os_error(libc::ENOSPC))
+            }
             Some(Fault::Short(_) | Fault::Flip(_) | Fault::Lost) | None => Ok(()),
         }
     }
 
-    fn start(&mut self, transfer: Transfer) {
+    fn start(&mut self, mut transfer: Transfer) {
+        transfer.prepare();
         self.waiting.push(transfer);
     }
 
@@ -93,7 +128,7 @@ impl Engine for Faulty {
             return None;
         }
         let mut transfer = self.waiting.pop()?;
-        let result = self.state.lock().unwrap().run(&mut transfer);
+        let result = self.state.lock().unwrap().run(self.disk, self.file, &mut transfer);
         Some((transfer, result))
     }
 }

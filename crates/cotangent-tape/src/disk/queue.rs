@@ -1,4 +1,4 @@
-//! The queue between lanes and the threads that work for them: each job is taken once, and after the end all threads
+//! The queue between lanes and the threads that work for them, and back: each job is taken once, and after the end all threads
 //! know. With the feature `loom` its test goes through the orders of events.
 
 use std::collections::VecDeque;
@@ -43,6 +43,15 @@ impl<Job> Queue<Job> {
         self.changed.notify_all();
     }
 
+    /// The next job, if there is one.
+    pub(crate) fn try_next(&self) -> Option<Job> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        sanitizer::received(self);
+        let job = state.jobs.pop_front();
+        sanitizer::given(self);
+        job
+    }
+
     /// The next job, when there is one; `None` when the queue is closed and empty.
     pub(crate) fn next(&self) -> Option<Job> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,6 +66,13 @@ impl<Job> Queue<Job> {
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+}
+
+impl<Job> Drop for Queue<Job> {
+    fn drop(&mut self) {
+        // Whoever is the last, the count that tells so is an order that the sanitizer does not see.
+        sanitizer::received(self);
     }
 }
 

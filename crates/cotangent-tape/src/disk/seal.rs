@@ -27,15 +27,16 @@ impl Seal {
     /// Writes the seal to the end of the slab; the checksum is kept in memory too.
     pub(crate) fn put(&self, slab: &mut Slab) -> u32 {
         let words = [MAGIC, self.lane, self.block, self.generation];
-        let all = slab.all_mut();
-        let at = all.len() - SEAL_BYTES;
-        all[at..].fill(0);
-        for (place, word) in all[at..].chunks_exact_mut(8).zip(words) {
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(slab.data());
+        let (words_of_seal, stated) = slab.seal_mut().split_at_mut(SEAL_BYTES - 4);
+        words_of_seal.fill(0);
+        for (place, word) in words_of_seal.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
-        let checksum = crc32fast::hash(&all[..all.len() - 4]);
-        let end = all.len() - 4;
-        all[end..].copy_from_slice(&checksum.to_le_bytes());
+        checksum.update(words_of_seal);
+        let checksum = checksum.finalize();
+        stated.copy_from_slice(&checksum.to_le_bytes());
         checksum
     }
 

@@ -1,20 +1,18 @@
-//! The engine for systems that allow no io_uring: a few threads, shared by the lanes of a tape, which block in the system
-//! on their behalf.
+//! The engine that lanes have unless told otherwise: a few threads, shared by the lanes of a tape, which block in the system on their
+//! behalf, and compute the checksums.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::queue::Queue;
 use super::{Direction, Engine, Transfer, file};
-use crate::sanitizer;
 
-/// Enough to keep a disk busy in both directions; they wait most of the time.
-const THREADS: usize = 4;
+/// Enough to keep a disk busy in both directions while some compute checksums; they wait most of the time.
+const THREADS: usize = 6;
 
 type Ended = (Transfer, io::Result<usize>);
 
@@ -29,7 +27,7 @@ pub(crate) struct Workers {
 struct Job {
     transfer: Transfer,
     file: Arc<File>,
-    reply: Sender<Ended>,
+    reply: Arc<Queue<Ended>>,
 }
 
 impl Workers {
@@ -63,43 +61,47 @@ impl Drop for Workers {
 }
 
 fn work(queue: &Queue<Job>) {
-    while let Some(mut job) = queue.next() {
-        let result = catch_unwind(AssertUnwindSafe(|| call(&job.file, &mut job.transfer)));
+    while let Some(Job { mut transfer, file, reply }) = queue.next() {
+        let result = catch_unwind(AssertUnwindSafe(|| call(&file, &mut transfer)));
         let result = result.unwrap_or_else(|_| Err(io::Error::from_raw_os_error(libc::EIO)));
-        sanitizer::given(job.transfer.slab.lo());
-        // The lane waits for its transfers before it goes away.
-        let _ = job.reply.send((job.transfer, result));
+        // The lane waits for its transfers before it goes away, and then closes the file.
+        drop(file);
+        reply.push((transfer, result));
     }
 }
 
 /// One call of the system.
 fn call(file: &File, transfer: &mut Transfer) -> io::Result<usize> {
-    let (offset, done) = (transfer.offset() as i64, transfer.done);
-    let rest = &mut transfer.slab.all_mut()[done..];
+    transfer.prepare();
+    let offset = transfer.offset() as i64;
+    let (start, bytes) = transfer.rest();
     // SAFETY: the slab is borrowed for the whole call, and so long.
     let moved = unsafe {
         match transfer.direction {
-            Direction::Write => libc::pwrite(file.as_raw_fd(), rest.as_ptr().cast(), rest.len(), offset),
-            Direction::Read => libc::pread(file.as_raw_fd(), rest.as_mut_ptr().cast(), rest.len(), offset),
+            Direction::Write => libc::pwrite(file.as_raw_fd(), start.cast(), bytes, offset),
+            Direction::Read => libc::pread(file.as_raw_fd(), start.cast(), bytes, offset),
         }
     };
-    usize::try_from(moved).map_err(|_| io::Error::last_os_error())
+    let moved = usize::try_from(moved).map_err(|_| io::Error::last_os_error())?;
+    if transfer.direction == Direction::Read && moved == bytes {
+        // Kept for the lane, which has less time.
+        let _ = transfer.check();
+    }
+    Ok(moved)
 }
 
 /// The engine of one lane.
 pub(crate) struct Threads {
     file: Arc<File>,
     workers: Arc<Workers>,
-    reply: Sender<Ended>,
-    ended: Receiver<Ended>,
+    ended: Arc<Queue<Ended>>,
     under_way: usize,
 }
 
 impl Threads {
     pub(crate) fn new(file: File, workers: Arc<Workers>) -> io::Result<Self> {
         workers.start()?;
-        let (reply, ended) = channel();
-        Ok(Self { file: Arc::new(file), workers, reply, ended, under_way: 0 })
+        Ok(Self { file: Arc::new(file), workers, ended: Arc::new(Queue::new()), under_way: 0 })
     }
 }
 
@@ -110,7 +112,7 @@ impl Engine for Threads {
 
     fn start(&mut self, transfer: Transfer) {
         self.under_way += 1;
-        let job = Job { transfer, file: Arc::clone(&self.file), reply: self.reply.clone() };
+        let job = Job { transfer, file: Arc::clone(&self.file), reply: Arc::clone(&self.ended) };
         self.workers.queue.push(job);
     }
 
@@ -118,9 +120,7 @@ impl Engine for Threads {
         if self.under_way == 0 {
             return None;
         }
-        // The channel cannot close: this end has a sender too.
-        let ended = if wait { self.ended.recv().ok()? } else { self.ended.try_recv().ok()? };
-        sanitizer::received(ended.0.slab.lo());
+        let ended = if wait { self.ended.next() } else { self.ended.try_next() }?;
         self.under_way -= 1;
         Some(ended)
     }

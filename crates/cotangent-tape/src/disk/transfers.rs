@@ -55,6 +55,11 @@ impl Transfers {
             };
             match result {
                 Ok(false) => self.engine.start(transfer),
+                // An engine that wrote an unsealed block is wrong.
+                Ok(true) if !transfer.is_sealed => {
+                    self.under_way -= 1;
+                    return Some((transfer, Err(io::Error::from_raw_os_error(libc::EIO))));
+                }
                 Ok(true) => {
                     self.interruptions = 0;
                     self.under_way -= 1;
@@ -68,9 +73,10 @@ impl Transfers {
         }
     }
 
+    /// The ring of a lane cancels what a thread that has ended gave it.
     fn may_retry(&mut self, error: &io::Error) -> bool {
         self.interruptions += 1;
-        matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN)) && self.interruptions < TRIES
+        matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::ECANCELED)) && self.interruptions < TRIES
     }
 }
 

@@ -39,9 +39,10 @@ impl Engine for Uring {
     }
 
     fn start(&mut self, mut transfer: Transfer) {
-        let (offset, done) = (transfer.offset(), transfer.done);
-        let rest = &mut transfer.slab.all_mut()[done..];
-        let (start, bytes) = (rest.as_mut_ptr(), rest.len() as u32);
+        transfer.prepare();
+        let offset = transfer.offset();
+        let (start, bytes) = transfer.rest();
+        let bytes = bytes as u32;
         let fd = types::Fd(self.file.as_raw_fd());
         let entry = match transfer.direction {
             Direction::Write => opcode::Write::new(fd, start, bytes).offset(offset).build(),

@@ -2,8 +2,9 @@
 //! [`Error::Panicked`] from then on. A null lane does nothing and gives [`Error::Empty`] or null.
 
 pub mod device;
+pub mod schedule;
 
-use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +19,7 @@ use crate::mark::Mark;
 use crate::objects::Foreign;
 use crate::progress::Progress;
 use crate::stats::Stats;
+use crate::store::OnFull;
 use crate::tape::{Options, Tape};
 
 /// `cotangent_tape_options`: zero stands for the default.
@@ -26,9 +28,12 @@ pub struct COptions {
     slab_bytes: usize,
     budget_bytes: usize,
     spill: *const c_char,
-    /// Not zero: threads even where io_uring is allowed.
-    use_threads: u32,
+    /// Further folders up to a null, or null.
+    spill_more: *const *const c_char,
+    /// Not zero: io_uring where it is allowed.
+    use_io_uring: u32,
     progress: Option<unsafe extern "C" fn(*mut c_void, *const Progress)>,
+    full: Option<unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int>,
     context: *mut c_void,
 }
 
@@ -67,8 +72,8 @@ impl Context {
 /// Opens a tape. If the folder is why it cannot, `errno` says what the system said.
 ///
 /// # Safety
-/// `options` is null or leads to options, whose folder is null or ends with a zero, and whose callback may be called with
-/// the context by every thread that uses a lane; `tape` leads to a place for the result.
+/// `options` is null or leads to options, whose folders are null or end with a zero, whose list of them is null or ends with a null, and
+/// whose callbacks may be called with the context by every thread that uses a lane; `tape` leads to a place for the result.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cotangent_tape_open(options: *const COptions, tape: *mut *mut Tape) -> u32 {
     let open = || {
@@ -94,19 +99,48 @@ pub unsafe extern "C" fn cotangent_tape_open(options: *const COptions, tape: *mu
 }
 
 /// # Safety
-/// The folder is null or ends with a zero.
+/// As for `cotangent_tape_open`.
 unsafe fn read_options(options: &COptions) -> Options {
     let default = Options::default();
     Options {
         slab_bytes: or(options.slab_bytes, default.slab_bytes),
         budget_bytes: or(options.budget_bytes, default.budget_bytes),
-        spill: (!options.spill.is_null()).then(|| {
-            // SAFETY: promised by the caller.
-            let folder = unsafe { CStr::from_ptr(options.spill) };
-            PathBuf::from(OsStr::from_bytes(folder.to_bytes()))
+        // SAFETY: promised by the caller.
+        spill: (!options.spill.is_null()).then(|| unsafe { path(options.spill) }),
+        // SAFETY: promised by the caller.
+        spill_more: unsafe { paths(options.spill_more) },
+        on_full: options.full.map(|full| {
+            let context = Context(options.context);
+            OnFull::new(move |folder| {
+                let folder = CString::new(folder.as_os_str().as_bytes()).unwrap_or_default();
+                // SAFETY: promised by the caller.
+                unsafe { full(context.get(), folder.as_ptr()) != 0 }
+            })
         }),
-        io: if options.use_threads == 0 { default.io } else { Io::Threads },
+        io: if options.use_io_uring == 0 { default.io } else { Io::Uring },
     }
+}
+
+/// # Safety
+/// `list` is null, or ends with a null; its strings end with a zero.
+unsafe fn paths(mut list: *const *const c_char) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    // SAFETY: promised by the caller; the end is not passed.
+    unsafe {
+        while !list.is_null() && !(*list).is_null() {
+            paths.push(path(*list));
+            list = list.add(1);
+        }
+    }
+    paths
+}
+
+/// # Safety
+/// The name ends with a zero.
+unsafe fn path(name: *const c_char) -> PathBuf {
+    // SAFETY: promised by the caller.
+    let name = unsafe { CStr::from_ptr(name) };
+    PathBuf::from(OsStr::from_bytes(name.to_bytes()))
 }
 
 /// Closes a tape. Its lanes go on.
@@ -260,13 +294,13 @@ pub unsafe extern "C" fn cotangent_lane_errno(lane: *mut Lane) -> i32 {
     unsafe { on(lane, 0, |lane| lane.error.map_or(0, Error::errno)) }
 }
 
-/// The folder that the lane spills to, as it was given; null if there is none. It is the lane's.
+/// The folder that the lane's error is about, as it was given, or the first that it spills to; null if there is none. It is the lane's.
 ///
 /// # Safety
 /// `lane` is null or open and used by this thread only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cotangent_lane_folder(lane: *mut Lane) -> *const c_char {
-    let folder = |lane: &mut Lane| lane.folder.as_ref().map_or(ptr::null(), |folder| folder.as_ptr());
+    let folder = |lane: &mut Lane| lane.store.folder().map_or(ptr::null(), CStr::as_ptr);
     // SAFETY: promised by the caller.
     unsafe { on(lane, ptr::null(), folder) }
 }
@@ -387,7 +421,9 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("offsetof(cotangent_tape_options, slab_bytes)", offset_of!(COptions, slab_bytes)),
         ("offsetof(cotangent_tape_options, budget_bytes)", offset_of!(COptions, budget_bytes)),
         ("offsetof(cotangent_tape_options, spill)", offset_of!(COptions, spill)),
-        ("offsetof(cotangent_tape_options, use_threads)", offset_of!(COptions, use_threads)),
+        ("offsetof(cotangent_tape_options, spill_more)", offset_of!(COptions, spill_more)),
+        ("offsetof(cotangent_tape_options, full)", offset_of!(COptions, full)),
+        ("offsetof(cotangent_tape_options, use_io_uring)", offset_of!(COptions, use_io_uring)),
         ("offsetof(cotangent_tape_options, progress)", offset_of!(COptions, progress)),
         ("offsetof(cotangent_tape_options, context)", offset_of!(COptions, context)),
         ("sizeof(cotangent_tape_progress)", size_of::<Progress>()),
@@ -417,7 +453,7 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("COTANGENT_TAPE_DEVICE", Error::Device { code: 0 }.code() as usize),
         ("COTANGENT_TAPE_CURSOR", Error::Cursor.code() as usize),
     ];
-    [&lanes[..], &device::layout()].concat()
+    [&lanes[..], &device::layout(), &schedule::layout()].concat()
 }
 
 /// What a status means and what to do about it; for people.
@@ -436,7 +472,7 @@ const MESSAGES: &[&CStr] = &[
     c"the object on top of the side lane is of another type, or there is none",
     c"a slab must be a power of two between 64 KiB and 1 GiB, and the budget at least four slabs; see `Options`",
     c"no memory for another slab; set a budget and a folder to spill to",
-    c"the budget is used up; raise it, or name a folder to spill to",
+    c"the budget is used up; raise it, or name a folder to spill to; with one, a lane needs a slab, and another while it is read again",
     c"internal error of the tape library; please report it",
     c"no room on disk to spill to; free some, or name another folder",
     c"the file that the tape spills to could not be opened, written or read; errno says why",
@@ -446,6 +482,9 @@ const MESSAGES: &[&CStr] = &[
     c"an array of another size was popped than had been pushed, or of one that no memory has; pop what was pushed last, with its size",
     c"the device's runtime failed to allocate, order or copy; its own code says why",
     c"a lane is used beside a cursor of it; hand the cursor on instead",
+    c"a checkpoint schedule needs a kind, at least one slot, costs from zero to 10^9, and nothing that its kind does not have",
+    c"the loop ended at another step than its checkpoint schedule allows; for a loop of unknown length use the online one",
+    c"a mixed checkpoint schedule needs functions that keep and use records; define them, or take another kind",
 ];
 
 /// # Safety
@@ -543,6 +582,9 @@ mod tests {
             Error::Size,
             Error::Device { code: 2 },
             Error::Cursor,
+            Error::Slots,
+            Error::Ended,
+            Error::Record,
         ];
         assert_eq!(MESSAGES.len(), all.len() + 1);
         for error in all {

@@ -28,13 +28,24 @@ struct Kept {
 }
 
 impl Revolve {
-    /// The schedule for so many steps and slots. State 0 takes a slot too.
+    /// The schedule for so many steps and slots. State 0 takes a slot too, unless there is only one step.
     pub fn new(steps: u64, slots: NonZeroUsize) -> Self {
         let mut schedule = Self { slots: slots.get(), kept: Vec::new(), hand: Some(0), next: None };
-        if steps > 0 {
-            schedule.next = Some(schedule.keep(0, steps));
-        }
+        schedule.next = match steps {
+            0 => None,
+            1 => Some(Action::Reverse { step: 0 }),
+            _ => Some(schedule.keep(0, steps)),
+        };
         schedule
+    }
+
+    /// The schedule that goes on when these states, in this order, are in slots 0, 1 and so on, and the last step is run.
+    pub(super) fn resumed(states: impl Iterator<Item = u64>, steps: u64, slots: usize) -> Self {
+        let mut kept: Vec<Kept> = states.map(|from| Kept { from, to: steps }).collect();
+        for below in 1..kept.len() {
+            kept[below - 1].to = kept[below].from;
+        }
+        Self { slots, kept, hand: None, next: None }
     }
 
     /// How many steps are advanced over in all, besides the one run of each that is recorded.
@@ -103,7 +114,7 @@ impl Schedule for Revolve {
 
 /// How far to advance before the next state is kept: `steps` of at least 2, `slots` of at least 1, one of which holds
 /// the first state. Of the optimal places the last one, which leaves least to be kept above it.
-fn split(steps: u64, slots: u64) -> u64 {
+pub(super) fn split(steps: u64, slots: u64) -> u64 {
     let repetitions = repetitions(steps, slots);
     let below = binomial(slots, repetitions - 1);
     let above = binomial(slots - 1, repetitions - 1);
@@ -112,7 +123,7 @@ fn split(steps: u64, slots: u64) -> u64 {
 }
 
 /// The smallest `r` with `C(slots + r, slots) >= steps`.
-fn repetitions(steps: u64, slots: u64) -> u64 {
+pub(super) fn repetitions(steps: u64, slots: u64) -> u64 {
     let (mut below, mut enough) = (0, steps.saturating_sub(1));
     if enough == 0 {
         return 0;
@@ -128,7 +139,7 @@ fn repetitions(steps: u64, slots: u64) -> u64 {
 }
 
 /// `C(n + r, n)`, or the largest number if that is about as large. The product doubles with each factor at least, so there are few.
-fn binomial(n: u64, r: u64) -> u128 {
+pub(super) fn binomial(n: u64, r: u64) -> u128 {
     let (small, large) = (u128::from(n.min(r)), u128::from(n.max(r)));
     let mut product = 1u128;
     for i in 1..=small {
@@ -143,43 +154,15 @@ fn binomial(n: u64, r: u64) -> u128 {
 mod tests {
     use std::time::{Duration, Instant};
 
+    use super::super::numbers;
     use super::*;
 
     fn slots(count: usize) -> NonZeroUsize {
         NonZeroUsize::new(count).expect("not zero")
     }
 
-    /// Runs a schedule on numbers in place of states, and counts the steps it advances over.
     fn run(schedule: Revolve, steps: u64) -> u128 {
-        let mut kept = vec![None; schedule.slots(Level::Memory)];
-        let mut hand = Some(0);
-        let mut reversed = steps;
-        let mut advances = 0;
-        for action in schedule {
-            match action {
-                Action::Store { step, slot, .. } => {
-                    assert_eq!((hand, kept[slot]), (Some(step), None));
-                    kept[slot] = hand;
-                }
-                Action::Restore { step, slot, .. } => {
-                    assert_eq!((hand, kept[slot]), (None, Some(step)));
-                    hand = Some(step);
-                }
-                Action::Advance { from, to } => {
-                    assert!(hand == Some(from) && from < to && to < reversed);
-                    advances += u128::from(to - from);
-                    hand = Some(to);
-                }
-                Action::Reverse { step } => {
-                    assert_eq!((hand.take(), step + 1), (Some(step), reversed));
-                    reversed = step;
-                }
-                Action::Free { slot, .. } => assert!(kept[slot].take().is_some()),
-            }
-        }
-        assert_eq!(reversed, 0);
-        assert!(kept.iter().all(Option::is_none));
-        advances
+        u128::from(numbers::reverse(schedule, steps).advanced)
     }
 
     #[test]

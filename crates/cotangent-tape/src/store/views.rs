@@ -1,47 +1,77 @@
 //! Reading blocks again while the lane keeps them: those on disk are fetched for the time of the reading, the next ones
 //! below in advance, because values are read downwards.
 
-use super::{Place, Store};
+use super::blocks::{Blocks, Place};
 use crate::error::Error;
 use crate::slab::Slab;
 
-impl Store {
-    /// Where the data of a block lies, for reading, until the next call.
-    pub(crate) fn view(&mut self, index: usize) -> Result<*mut u8, Error> {
-        if index < self.evicted {
-            let depth = self.disk()?.depth;
-            self.drop_views(|viewed| viewed > index || viewed + depth <= index)?;
-            self.fetch_views(index, depth)?;
+impl Blocks {
+    /// Where the data of a block lies, for reading, until the next call. `None` if it is on disk and wants a slab, which is given with
+    /// the next try.
+    pub(super) fn view(&mut self, index: usize, mut slab: Option<Slab>) -> Result<Option<*mut u8>, Error> {
+        self.reading = None;
+        let is_there = self.see(index, &mut slab);
+        if let Some(slab) = slab {
+            self.give_back(slab);
         }
-        self.wait_for(index)?;
+        if !is_there? {
+            return Ok(None);
+        }
+        self.wait_for(index, |_| Ok(()))?;
         match &self.blocks[index].place {
-            Place::Memory(slab) | Place::Both(slab) => Ok(slab.lo()),
+            Place::Memory(slab) | Place::Both(slab) => {
+                self.reading = Some(index);
+                Ok(Some(slab.lo()))
+            }
             Place::Writing | Place::Disk | Place::Reading => Err(Error::Panicked),
         }
     }
 
     /// Nothing is viewed any more.
-    pub(crate) fn end_views(&mut self) {
+    pub(super) fn end_views(&mut self) {
+        self.reading = None;
         // A view that failed on its way was reported when it was waited for, or nobody wanted it.
         let _ = self.drop_views(|_| true);
     }
 
-    /// Fetches a block and, as far as slabs can be had, those below it.
-    fn fetch_views(&mut self, index: usize, depth: usize) -> Result<(), Error> {
+    /// A slab that was read in advance and that the lane has no pointer in.
+    pub(super) fn give_up_view(&mut self) -> Result<Option<Slab>, Error> {
+        // The one that will be wanted last.
+        let least = self.viewed.iter().copied().filter(|&index| self.reading != Some(index)).min();
+        let Some(index) = least else { return Ok(None) };
+        self.viewed.retain(|&other| other != index);
+        self.settle(index)?;
+        Ok(self.take_copy(index))
+    }
+
+    /// Has a block brought to memory, and those below it as far as slabs can be had; whether there was one for it.
+    fn see(&mut self, index: usize, slab: &mut Option<Slab>) -> Result<bool, Error> {
+        self.collect(None)?;
+        if index >= self.evicted && !matches!(self.blocks[index].place, Place::Disk) {
+            return Ok(true);
+        }
+        let depth = self.files()?.depth;
+        self.drop_views(|viewed| viewed > index || viewed + depth <= index)?;
         for next in (0..=index).rev().take(depth) {
-            if self.viewed.contains(&next) {
+            if !matches!(self.blocks[next].place, Place::Disk) {
                 continue;
             }
-            let slab = match self.pool.take(0)? {
-                Some(slab) => slab,
-                // The block itself, and one more to be fetched meanwhile.
-                None if next == index || self.viewed.len() < 2 => self.some_slab()?,
-                None => break,
+            let found = match slab.take().or_else(|| self.spare.take()) {
+                Some(slab) => Some(slab),
+                None => self.shared.pool.take(0)?,
             };
-            self.viewed.push(next);
-            self.start_reading(next, slab)?;
+            let found = match found {
+                // The block itself, and one more to be fetched meanwhile.
+                None if self.viewed.len() < 2 => self.evict_for_nothing()?,
+                found => found,
+            };
+            let Some(found) = found else { return Ok(next < index) };
+            if next < self.evicted {
+                self.viewed.push(next);
+            }
+            self.start_reading(next, found)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Gives back the slabs of some viewed blocks, which are then on disk only, as before.
@@ -52,24 +82,24 @@ impl Store {
                 self.viewed.push(index);
                 continue;
             }
-            while matches!(self.blocks[index].place, Place::Reading) {
-                match self.collect(true) {
-                    Err(Error::Forked) => return Err(Error::Forked),
-                    one => result = result.and(one),
-                }
-            }
-            if let Some(slab) = self.take_view(index) {
-                self.pool.give_back(slab);
+            result = result.and(self.settle(index));
+            if let Some(slab) = self.take_copy(index) {
+                self.shared.pool.give_back(slab);
             }
         }
         result
     }
 
-    fn take_view(&mut self, index: usize) -> Option<Slab> {
-        match std::mem::replace(&mut self.blocks[index].place, Place::Disk) {
-            Place::Both(slab) => Some(slab),
-            Place::Memory(_) | Place::Writing | Place::Disk | Place::Reading => None,
+    /// Returns when a block is no longer on its way from the disk; another process's never arrives here.
+    fn settle(&mut self, index: usize) -> Result<(), Error> {
+        let mut result = Ok(());
+        while matches!(self.blocks[index].place, Place::Reading) {
+            match self.collect(Some(index)) {
+                Err(Error::Forked) => return Err(Error::Forked),
+                one => result = result.and(one),
+            }
         }
+        result
     }
 }
 
@@ -85,7 +115,7 @@ mod tests {
         const BLOCK: u64 = ((64 << 10) - 64) / 8;
         let options = Options { slab_bytes: 64 << 10, budget_bytes: 256 << 10, ..Options::default() };
         let state = Arc::new(Mutex::new(State::default()));
-        let tape = Tape::with_engines(&options, Some(faulty::open(&state)), None).unwrap();
+        let tape = Tape::with_engines(&options, vec![faulty::open(&state, 0)], None).unwrap();
         let mut lane = tape.lane();
         let mut marks = Vec::new();
         for i in 0..40 * BLOCK {
@@ -103,7 +133,7 @@ mod tests {
             (end - count..end).rev().for_each(|i| assert_eq!(again.pop(), Ok(i)));
         }
         drop(again);
-        assert!(tape.peak_bytes() <= options.budget_bytes + 3 * options.slab_bytes);
+        assert!(tape.peak_bytes() <= options.budget_bytes);
         (0..40 * BLOCK).rev().for_each(|i| assert_eq!(lane.pop(), Ok(i)));
     }
 }

@@ -91,7 +91,7 @@ static void spilling_is_counted(const char* folder) {
   options.slab_bytes = 64 << 10;
   options.budget_bytes = 256 << 10;
   options.spill = folder;
-  options.use_threads = 1;
+  options.use_io_uring = 1;
   options.progress = count;
   options.context = &slabs;
   cotangent_tape* tape;
