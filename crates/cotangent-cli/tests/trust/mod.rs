@@ -14,6 +14,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("entries", "out<float>(32), in<float>(32), 4"),
     ("size", "in<float>(8), 8"),
     ("results_of_runtime", "in<float>(8), 8"),
+    ("on_device", "in<float>(8), 0.3f, 8"),
     ("remove_jumps", "out<float>(32), in<float>(32), 30"),
     ("masks_of_those_present", "out<float>(32), in<float>(32), 32"),
     ("split_records", "out<float>(32), in<float>(32), 4"),
@@ -24,7 +25,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
 ];
 
 /// Functions of the host, which have no launch.
-const OF_HOST: &[&str] = &["size", "results_of_runtime"];
+const OF_HOST: &[&str] = &["size", "results_of_runtime", "on_device"];
 
 /// Checks a function of a file in this folder.
 fn check(file: &str, function: &str, words: &[&str]) -> Output {

@@ -104,3 +104,9 @@ __global__ void declared_only(float* y, const float* x) {
   float v = x[threadIdx.x] * x[threadIdx.x];
   y[threadIdx.x] = v * v;
 }
+__global__ void grow(float* u, float rate, int n) {
+  if (threadIdx.x < n) u[threadIdx.x] += rate * u[threadIdx.x];
+}
+void on_device(float* u, float rate, int n) {
+  for (int k = 0; k < 3; k++) grow<<<1, 32>>>(u, rate, n);
+}

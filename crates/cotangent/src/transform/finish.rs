@@ -7,6 +7,7 @@ use super::call_once::call_once;
 use super::fuse::fuse;
 use super::merge::merge;
 use super::names::names_in_order;
+use super::on_device::keep_on_device;
 use super::privatize::privatize;
 use super::promises::{Done, Promise, check, find};
 use super::references::references_to_pointers;
@@ -51,7 +52,7 @@ struct Stage {
 }
 
 /// All passes, in order.
-const STAGES: [Stage; 13] = [
+const STAGES: [Stage; 14] = [
     Stage {
         name: "references_to_pointers",
         reason: "C++ has no reference that is bound later than it is declared",
@@ -94,6 +95,16 @@ const STAGES: [Stage; 13] = [
         pass: |module, id, known| {
             if known.proves() {
                 merge(module, id);
+            }
+        },
+        promises: &[],
+    },
+    Stage {
+        name: "on_device",
+        reason: "a loop of the host that launches kernels need not wait in each iteration for what they sum for it",
+        pass: |module, id, known| {
+            if known.analyses == Analyses::On && module.functions[id].space == Space::Host {
+                keep_on_device(&mut module.functions[id]);
             }
         },
         promises: &[],

@@ -28,6 +28,7 @@ mod names;
 mod normalize;
 mod nulls;
 mod numbering;
+mod on_device;
 mod overlap;
 mod privatize;
 mod promises;

@@ -120,6 +120,17 @@ impl Facts<'_> {
         self.wait_of_copy(stream, kind).filter(|_| self.has_other_streams())
     }
 
+    /// Whether a wait of the host puts something in order that streams do not: something runs in another stream than the default
+    /// one, or a derivative that the user wrote may.
+    pub(in crate::transform::reverse) fn waits_for_streams(&self) -> bool {
+        let mut has_rule = false;
+        walk::each_stmt(&self.primal.body, &mut |stmt| {
+            let StmtKind::Call { function, .. } = stmt.kind else { return };
+            has_rule |= self.module.rule(function).is_some();
+        });
+        has_rule || self.has_other_streams()
+    }
+
     /// Whether something may run in another stream than the default one.
     fn has_other_streams(&self) -> bool {
         let mut has = false;

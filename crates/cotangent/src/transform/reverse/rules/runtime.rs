@@ -80,7 +80,9 @@ impl Rules<'_> {
                 }
             }
             // What came after the wait, in whichever stream, now comes first, and must be done.
-            (RuntimeClass::Synchronize, _) => out.push(call_of(WAIT_FOR_DEVICE, Vec::new())),
+            (RuntimeClass::Synchronize, _) => {
+                out.extend(self.facts.waits_for_streams().then(|| call_of(WAIT_FOR_DEVICE, Vec::new())));
+            }
             // The other stream waits now, and this one is waited for.
             (RuntimeClass::Record, [event, rest @ ..]) => {
                 let stream = rest.first().cloned().unwrap_or_else(null_stream);
