@@ -18,6 +18,8 @@
 #if !defined(COTANGENT_ANSWERED)
 
 // While Cotangent reads the program: what the requests are, before there are derivatives.
+#include <cotangent/budget.hpp>
+
 namespace cotangent {
 
 template <class Result>
@@ -38,6 +40,12 @@ __host__ __device__ Requested<Result> gradient(Result (*)(Parameters...), const 
   return {};
 }
 
+// `cotangent::gradient(f, "u", cotangent::budget("2GiB"))`: what checkpoints of a function of the host may take.
+template <class Result, class... Parameters>
+Requested<Result> gradient(Result (*)(Parameters...), const char*, const Budget&) {
+  return {};
+}
+
 template <class Result, class... Parameters>
 __host__ __device__ Requested<Result> vjp(Result (*)(Parameters...), const char* = nullptr) {
   return {};
@@ -52,6 +60,7 @@ __host__ __device__ Requested<Result> pushforward(Result (*)(Parameters...), con
 
 #else
 
+#include <cotangent/budget.hpp>
 #include <cotangent/runtime.hpp>
 
 #include <cstddef>

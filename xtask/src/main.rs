@@ -1,6 +1,7 @@
 //! Developer commands: `cargo xtask setup`, `tidy`, `validate`, `bless`, `mutate`, `random`, `programs`, `faults`,
-//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`, `wheel`, `python`, `torch`, `jax`, `rust`.
+//! `mutants`, `corpus`, `docs`, `kernels`, `bench`, `race`, `budget`, `wheel`, `python`, `torch`, `jax`, `rust`.
 
+mod budget;
 mod compiled;
 mod corpus;
 mod faults;
@@ -116,6 +117,8 @@ enum Task {
     /// Measure what gradients cost, beside those by hand and those of other tools, on the CPU and as kernels; write the page
     /// docs/benchmarks/race.md with its picture.
     Race(race::Options),
+    /// Measure what a budget of memory buys a long loop, and write the page docs/benchmarks/checkpoints.md with its picture.
+    Budget(budget::Options),
     /// Make the wheel of the Python package, with the command inside.
     Wheel,
     /// Install the Python package in an environment of its own, and test it there.
@@ -148,6 +151,7 @@ fn main() -> ExitCode {
         Task::Docs => write("cotangent-driver", &["--test", "main"], &["manual::"], None),
         Task::Kernels => kernels::kernels(),
         Task::Bench => bench(),
+        Task::Budget(options) => budget::measure(&options),
         Task::Race(options) => race::race(&options),
         Task::Wheel => python::wheel(Profile::Released).map(|_| ()),
         Task::Python => python::python(),

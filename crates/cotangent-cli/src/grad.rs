@@ -45,6 +45,7 @@ pub(crate) fn grad(options: &Grad, terminal: &Terminal) -> Result<u8> {
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
         record_budget: options.what.record_budget,
+        is_checkpointed: options.what.checkpoint,
         wide_adjoints: options.what.wide_adjoints,
         is_deterministic: options.what.deterministic,
         is_pure: options.what.pure,

@@ -5,6 +5,7 @@ mod alone;
 mod api;
 mod cc;
 mod check_command;
+mod checkpoints;
 mod cmake;
 mod command;
 mod deterministic;

@@ -20,6 +20,7 @@
 #![allow(non_snake_case, reason = "the exported names are CUDA's")]
 
 mod device;
+mod driver;
 mod errors;
 mod functions;
 mod instrumentation;

@@ -292,6 +292,14 @@ unsafe extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> i32 
     unsafe { (api().memory_info)(free.cast(), total.cast()) }
 }
 
+/// Where the memory begins that a pointer leads into, and how large it is, if it came from the runtime.
+pub(crate) fn allocation(pointer: *const c_void) -> Option<(*mut c_void, usize)> {
+    let mut found = Pointer { kind: u32::MAX, reserved: 0, base: std::ptr::null_mut(), bytes: 0 };
+    // SAFETY: the runtime does not follow the pointer.
+    let code = unsafe { (api().pointer)(&raw mut found, pointer) };
+    (code == 0 && found.kind != u32::MAX).then_some((found.base, found.bytes as usize))
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaPointerGetAttributes(attributes: *mut PointerAttributes, pointer: *const c_void) -> i32 {
     let mut found = Pointer { kind: u32::MAX, reserved: 0, base: std::ptr::null_mut(), bytes: 0 };

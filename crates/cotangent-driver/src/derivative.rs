@@ -40,6 +40,8 @@ pub struct Wanted<'a> {
     pub record_slots: Option<u32>,
     /// How much a thread may record for an iteration of a loop.
     pub record_budget: Option<RecordBudget>,
+    /// Whether loops of host functions are run again from checkpoints.
+    pub is_checkpointed: bool,
     /// Whether adjoints of arrays of half precision are `float`.
     pub wide_adjoints: bool,
     /// Whether every run gives the same bits; what cannot is refused.
@@ -61,6 +63,7 @@ impl<'a> Wanted<'a> {
             rolled_back: &[],
             record_slots: None,
             record_budget: None,
+            is_checkpointed: false,
             wide_adjoints: false,
             is_deterministic: false,
             is_pure: false,
@@ -282,7 +285,7 @@ pub fn request(module: &Module, function: FunctionId, wanted: &Wanted<'_>) -> Re
         None => request,
     };
     let request = request.rolled_back(module, wanted.rolled_back)?.with_record_slots(wanted.record_slots);
-    let request = request.with_record_budget(wanted.record_budget);
+    let request = request.with_record_budget(wanted.record_budget).with_checkpoints(wanted.is_checkpointed);
     let request = request.deterministic(wanted.is_deterministic).pure(module, wanted.is_pure)?;
     let request = request.of_device(module, wanted.is_of_device)?;
     request.with_wide_adjoints(module, wanted.wide_adjoints)

@@ -75,6 +75,7 @@ pub(crate) fn answered_of(passes: &Passes, input: &Input<'_>) -> Result<Option<P
             let function = module.function(name).ok_or_else(lost)?;
             let wanted = transform::Request::new(&module, function, request.wrt.as_deref());
             let wanted = wanted.and_then(|wanted| wanted.pure(&module, request.direction == Direction::Pure));
+            let wanted = wanted.map(|wanted| wanted.with_checkpoints(request.budget.is_some()));
             let derived = wanted.and_then(|wanted| differentiate_noted(&module, &wanted, mode));
             match derived {
                 Ok((derivative, notes)) => {

@@ -76,12 +76,14 @@ codes! {
     SHARED_LIMIT = "C0216", "a derivative with more shared memory than a block has";
     ORDER_OF_ADDITIONS = "C0217", "additions whose order is not fixed";
     RECORD_BUDGET = "C0218", "a loop that records more than its budget";
+    CANNOT_REPEAT = "C0219", "a loop that cannot be run again from checkpoints";
     REQUEST_IN_HEADER = "C0301", "a request in a header";
     REQUEST_IN_MACRO = "C0302", "a request in a macro";
     REQUEST_IN_TEMPLATE = "C0303", "a request in a template";
     REQUEST_NAMES = "C0304", "a request whose names are no literal";
     REQUEST_OF_NO_FUNCTION = "C0305", "a request that does not say which function";
     REQUEST_RESULT = "C0306", "a request for a function whose result has no name";
+    REQUEST_BUDGET = "C0307", "a budget for what has no checkpoints";
     INTERNAL = "C0999", "a contradiction inside Cotangent";
 }
 

@@ -265,6 +265,11 @@ pub(crate) struct Differentiated {
     #[arg(long, value_name = "BYTES")]
     pub(crate) record_budget: Option<RecordBudget>,
 
+    /// Loops of a host function keep their state at some steps only, and the steps between are run again: within the memory that
+    /// COTANGENT_BUDGET states when the program runs, such as 2GiB
+    #[arg(long, conflicts_with_all = ["split", "rollback", "pure"])]
+    pub(crate) checkpoint: bool,
+
     /// Adjoints of `__half` and `__nv_bfloat16` arrays as `float`, in reverse mode, instead of in the arrays' own type
     #[arg(long)]
     pub(crate) wide_adjoints: bool,

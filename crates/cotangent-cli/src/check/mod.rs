@@ -149,6 +149,7 @@ fn outcome_of(
         rolled_back: &rolled_back,
         record_slots: options.what.record_slots,
         record_budget: options.what.record_budget,
+        is_checkpointed: options.what.checkpoint,
         wide_adjoints: options.what.wide_adjoints,
         is_deterministic: options.what.deterministic,
         is_pure: options.what.pure,

@@ -25,6 +25,8 @@ pub(crate) struct Directives {
     pub(crate) record_slots: Option<u32>,
     /// `record-budget: 0.25`: the bytes that may be recorded for an iteration.
     pub(crate) record_budget: Option<RecordBudget>,
+    /// `checkpoint: yes`: loops of the host are run again from checkpoints.
+    pub(crate) is_checkpointed: bool,
     /// `wide-adjoints: yes`: adjoints of arrays of half precision are `float`.
     pub(crate) wide_adjoints: bool,
     /// `deterministic: yes`: the same bits at every run.
@@ -36,7 +38,7 @@ pub(crate) struct Directives {
 }
 
 /// The keys of directives. What is expected of a gradient's text is for the tests of the fixtures.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "grad",
     "of",
     "run",
@@ -44,6 +46,7 @@ const KEYS: [&str; 12] = [
     "rollback",
     "record-slots",
     "record-budget",
+    "checkpoint",
     "wide-adjoints",
     "deterministic",
     "pure",
@@ -75,6 +78,8 @@ pub(crate) fn parse(text: &str) -> Result<Directives, String> {
                 directives.record_slots = Some(value.parse().map_err(|_| format!("record-slots: {value}"))?)
             }
             "record-budget" => directives.record_budget = Some(value.parse()?),
+            "checkpoint" if value == "yes" => directives.is_checkpointed = true,
+            "checkpoint" => return Err(format!("`checkpoint: {value}` is not `checkpoint: yes`")),
             "wide-adjoints" if value == "yes" => directives.wide_adjoints = true,
             "wide-adjoints" => return Err(format!("`wide-adjoints: {value}` is not `wide-adjoints: yes`")),
             "deterministic" if value == "yes" => directives.is_deterministic = true,
@@ -112,6 +117,7 @@ impl Directives {
         words.extend(self.is_pure.then(|| "--pure".to_owned()));
         words.extend(self.record_slots.iter().map(|slots| format!("--record-slots={slots}")));
         words.extend(self.record_budget.iter().map(|budget| format!("--record-budget={budget}")));
+        words.extend(self.is_checkpointed.then(|| "--checkpoint".to_owned()));
         words.extend(self.forward_only.iter().map(|_| "--mode=forward".to_owned()));
         words
     }

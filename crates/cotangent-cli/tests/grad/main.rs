@@ -279,6 +279,7 @@ fn wanted(directives: &Directives) -> Wanted<'_> {
         rolled_back: &directives.rolled_back,
         record_slots: directives.record_slots,
         record_budget: directives.record_budget,
+        is_checkpointed: directives.is_checkpointed,
         wide_adjoints: directives.wide_adjoints,
         is_deterministic: directives.is_deterministic,
         is_pure: directives.is_pure,

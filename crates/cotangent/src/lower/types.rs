@@ -9,7 +9,7 @@ use crate::clang::{Kind, Node, NodeId};
 use crate::diagnostic;
 use crate::ir::layout::has_padding;
 use crate::ir::{Field, FloatKind, IntKind, PointerType, Record, RecordId, Type};
-use crate::rules::{FREES, TAPE};
+use crate::rules::{FREES, STEPS, TAPE};
 use crate::source::Span;
 
 /// Records that CUDA's own headers declare: `float3` and its like, pairs of half precision, and `dim3`.
@@ -159,7 +159,7 @@ impl<'a> Context<'a> {
         if let Some(vector) = vector_like(&named.name) {
             return self.type_of(pass, vector, span);
         }
-        if [TAPE, FREES].contains(&&*named.name) {
+        if [TAPE, FREES, STEPS].contains(&&*named.name) {
             return Ok(Type::Opaque(named.name.as_str().into()));
         }
         if let Some(id) = self.find_record(pass, &named.name) {

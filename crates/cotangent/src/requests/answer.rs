@@ -49,7 +49,9 @@ pub fn answered(
         members.push_str(&definition(request, number, &results[index], module, &source));
         let (start, end) = (request.span.start as usize, request.span.end as usize);
         let lines = "\n".repeat(text.get(start..end).unwrap_or("").matches('\n').count());
-        edits.push(Edit { start, end, text: format!("(::{}{{}}{lines})", type_name(number)) });
+        let budget = request.budget.and_then(|span| text.get(span.start as usize..span.end as usize)).unwrap_or("");
+        let lines = lines.get(budget.matches('\n').count()..).unwrap_or("");
+        edits.push(Edit { start, end, text: format!("(::{}{{{budget}}}{lines})", type_name(number)) });
     }
     let quoted = quoted(file_name);
     for (holder, declarations) in before {
@@ -120,8 +122,9 @@ fn declaration(request: &Request, number: usize, result: &str) -> String {
             )
         }
     };
+    let budget = request.budget.map_or("", |_| "  ::cotangent::Budget budget;\n");
     format!(
-        "namespace {{\n// The {word} of {name}{of}.\nstruct {} {{\n{execute}{other}  static const char* source();\n}};\n}}\n",
+        "namespace {{\n// The {word} of {name}{of}.\nstruct {} {{\n{budget}{execute}{other}  static const char* source();\n}};\n}}\n",
         type_name(number)
     )
 }
@@ -151,8 +154,9 @@ fn definition(request: &Request, number: usize, result: &str, module: &Module, s
                 (Side::Kernel | Side::Host, Direction::Pure) => ("", "on_host_pure"),
                 (Side::Kernel | Side::Host, Direction::Reverse | Direction::Forward) => ("", "on_host"),
             };
+            let within = request.budget.map_or("", |_| "const ::cotangent::Within within(budget);\n  ");
             format!(
-                "{template}{space}{result} {name}::execute(Arguments&&... arguments) const {{\n  \
+                "{template}{space}{result} {name}::execute(Arguments&&... arguments) const {{\n  {within}\
                  return ::cotangent::Call<::{called}>::template {run}<{result}>(static_cast<Arguments&&>(arguments)...);\n}}\n"
             )
         }

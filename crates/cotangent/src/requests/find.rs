@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::clang::{Ast, Kind, Node, NodeId, Value};
 use crate::diagnostic::{
-    Diagnostic, REQUEST_IN_HEADER, REQUEST_IN_MACRO, REQUEST_IN_TEMPLATE, REQUEST_NAMES, REQUEST_OF_NO_FUNCTION,
+    Diagnostic, REQUEST_BUDGET, REQUEST_IN_HEADER, REQUEST_IN_MACRO, REQUEST_IN_TEMPLATE, REQUEST_NAMES,
+    REQUEST_OF_NO_FUNCTION,
 };
 use crate::source::{FileId, Span};
 
@@ -50,6 +51,8 @@ pub struct Request {
     pub side: Side,
     /// With respect to which parameters; none for all that can be named.
     pub wrt: Option<Vec<String>>,
+    /// The expression that says how much memory its checkpoints may take, if it may have some.
+    pub budget: Option<Span>,
     /// The expression that asks.
     pub span: Span,
     /// Where the declaration begins that holds it and is itself held by none.
@@ -217,12 +220,21 @@ impl<'a> Finder<'a, '_> {
         } else {
             Side::Host
         };
+        let budget = call.inner.get(3).filter(|node| node.kind != Kind::CXXDefaultArgExpr).map(|node| node.span);
+        if budget.is_some() && side != Side::Host {
+            return refused(
+                REQUEST_BUDGET,
+                "a budget is for loops of a function of the host",
+                "leave it out; what a kernel records is limited by `--record-budget`",
+            );
+        }
         Ok(Request {
             direction,
             linker_name: linker_name.to_string(),
             name: function.name().to_owned(),
             side,
             wrt,
+            budget,
             span: call.span,
             holder: place.holder.start,
         })

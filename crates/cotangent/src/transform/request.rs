@@ -24,6 +24,8 @@ pub struct Request {
     pub record_slots: Option<u32>,
     /// How much a thread of a kernel may record for an iteration of a loop.
     pub record_budget: Option<RecordBudget>,
+    /// Whether loops of host functions are run again from checkpoints, within a budget that the program states when it runs.
+    pub is_checkpointed: bool,
     /// Whether adjoints of arrays of half precision are `float` in reverse mode.
     pub wide_adjoints: bool,
     /// Whether additions whose order is not fixed are refused.
@@ -84,6 +86,7 @@ impl Request {
             rolled_back: Vec::new(),
             record_slots: None,
             record_budget: None,
+            is_checkpointed: false,
             wide_adjoints: false,
             is_deterministic: false,
             is_pure: false,
@@ -160,6 +163,12 @@ impl Request {
     #[must_use]
     pub fn with_record_budget(self, record_budget: Option<RecordBudget>) -> Request {
         Request { record_budget, ..self }
+    }
+
+    /// The same request, with loops of host functions that are run again from checkpoints, or without.
+    #[must_use]
+    pub fn with_checkpoints(self, is_checkpointed: bool) -> Request {
+        Request { is_checkpointed, ..self }
     }
 
     /// The same request, of whose derivative every run gives the same bits, or not.

@@ -49,6 +49,9 @@ pub const FREES: &str = "cotangent::Frees";
 /// A copy of an array, by which its reverse sweep finds it again: the handle that `cotangent::take_snapshot` gives.
 pub const SNAPSHOT: &str = "cotangent::Snapshot";
 
+/// The class of `cotangent/steps.hpp` that keeps states of a loop.
+pub const STEPS: &str = "cotangent::Steps";
+
 /// Makes memory of the device.
 pub const ALLOCATE: &str = "cudaMalloc";
 
@@ -61,6 +64,7 @@ pub const PREPARATIONS: &[&str] = &["cudaFuncSetAttribute", "cudaFuncSetCacheCon
 /// Copies memory; the direction between arrays of the host, by its number in [`COPY_KIND`].
 pub const COPY: &str = "cudaMemcpy";
 pub const HOST_TO_HOST: i64 = 0;
+pub const DEVICE_TO_HOST: i64 = 2;
 
 /// Memory of the host that holds zeros.
 pub const HOST_ZEROS: &str = "cotangent::host_zeros";
@@ -87,8 +91,12 @@ pub const SET_EVENT: &str = "cudaEventRecord";
 pub const LAST_ERROR: &str = "cudaPeekAtLastError";
 
 /// By the header that must be included for them.
-pub(super) const TABLE: &[(Option<&str>, &[Row])] =
-    &[(None, CUDA), (Some("<cstdlib>"), C), (Some("<cotangent/runtime.hpp>"), OWN)];
+pub(super) const TABLE: &[(Option<&str>, &[Row])] = &[
+    (None, CUDA),
+    (Some("<cstdlib>"), C),
+    (Some("<cotangent/runtime.hpp>"), OWN),
+    (Some("<cotangent/steps.hpp>"), OF_STEPS),
+];
 
 const CUDA: &[Row] = &[
     row(ALLOCATE, Class::Allocate { maker: "cotangent::device_memory" }),
@@ -224,6 +232,20 @@ const OWN: &[Row] = &[
     row(PUSH, Class::Own),
     row("cotangent::pop", Class::Own).returning(Returns::Asked),
     row(RESERVE, Class::Own).returning(Returns::PointerToAsked),
+];
+
+/// Loops that are run again from checkpoints.
+const OF_STEPS: &[Row] = &[
+    row("cotangent::keep_array", Class::Own),
+    row("cotangent::keep_allocation", Class::Own),
+    row("cotangent::keep_value", Class::Own),
+    row("cotangent::begin_steps", Class::Own),
+    row("cotangent::begin_step", Class::Own),
+    row("cotangent::note", Class::Own),
+    row("cotangent::recall", Class::Own),
+    row("cotangent::end_steps", Class::Own),
+    row("cotangent::restore_step", Class::Own),
+    row("cotangent::finish_steps", Class::Own),
 ];
 
 /// `cudaMemcpy(to, from, bytes, kind)`.

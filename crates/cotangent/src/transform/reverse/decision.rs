@@ -57,6 +57,7 @@ pub enum How {
     InArrays,
     InRecord,
     InStretches,
+    FromCheckpoints,
 }
 
 /// What happens, why, and the theorem that allows it.
@@ -120,6 +121,9 @@ impl How {
                 "it would record more than the budget, and what it reads is intact",
                 "V11",
             ),
+            How::FromCheckpoints => {
+                ("run again", "its reverse sweep reads what it records, and what the loop does not change", "L6")
+            }
             How::InRecord => ("last in, first out", "the number of iterations is not known, or is large", "L5"),
         };
         Words { outcome, reason, theorem }

@@ -70,12 +70,13 @@ pub(super) struct Options {
     pub(super) record_slots: Option<u32>,
     /// How much a thread may record for an iteration of a loop.
     pub(super) record_budget: Option<RecordBudget>,
+    /// Whether loops of host functions are run again from checkpoints.
+    pub(super) is_checkpointed: bool,
     /// Which adjoints are wider than what they are the adjoints of.
     pub(super) widening: Widening,
-    /// Whether what is added has a fixed order, which it gets after gathers would be written.
-    pub(super) is_deterministic: bool,
-    /// Whether nothing chooses among kernels before a launch.
-    pub(super) is_of_device: bool,
+    /// Whether something may choose among kernels before a launch: not where what is added has a fixed order, which it gets after gathers would
+    /// be written, nor where only what runs on the device is printed.
+    pub(super) chooses: bool,
     /// The parameters of the requested kernel whose adjoints stay as they are, if it is that which is differentiated.
     pub(super) kept: Option<(FunctionId, BTreeSet<LocalId>)>,
     /// What is not believed, in tests.

@@ -92,9 +92,9 @@ pub fn planned_reverse(module: &Module, request: &Request) -> Result<(Module, Ve
             options: Options {
                 record_slots: request.record_slots,
                 record_budget: request.record_budget,
+                is_checkpointed: request.is_checkpointed,
                 widening: widening.clone(),
-                is_deterministic: request.is_deterministic,
-                is_of_device: request.is_of_device,
+                chooses: !request.is_deterministic && !request.is_of_device,
                 kept: kept_cotangents(&normal, request),
                 trust: request.trust,
                 analyses: request.analyses,
@@ -353,7 +353,7 @@ impl Pullbacks {
             let before = first.note.take().map(|before| format!("\n{before}")).unwrap_or_default();
             first.note = Some(format!("{note}{before}").into());
         }
-        let is_chosen = !self.options.is_deterministic && !self.options.is_of_device;
+        let is_chosen = self.options.chooses;
         let is_launched = is_chosen && (matches!(kind, Kind::Split { .. }) || slots.is_none());
         let gathered = match (kind, self.options.analyses) {
             (Kind::Gradient { .. } | Kind::Split { .. }, Analyses::On)
@@ -404,7 +404,9 @@ impl Pullbacks {
         })?;
         let function = &normal.functions[id];
         let Kind::Gradient { wrt, rolled_back, .. } = kind else { return Ok(best) };
-        let is_asked = self.options.analyses == Analyses::On && self.options.trust.runs("left");
+        // Loops that are run again from checkpoints keep little, and take nothing back.
+        let is_asked =
+            self.options.analyses == Analyses::On && self.options.trust.runs("left") && !self.options.is_checkpointed;
         if function.space != Space::Host || !is_asked || best.record.is_none() {
             return Ok(best);
         }

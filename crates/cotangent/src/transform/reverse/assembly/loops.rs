@@ -13,6 +13,7 @@ use super::super::headers::{
 };
 use super::super::plan::again::{Slicer, cannot_record, pushed_records};
 use super::super::plan::loops::{Entry, Iterations, Loop};
+use super::super::plan::steps::Step;
 use super::super::rules::Pair;
 use super::super::stretches::LoopNumber;
 use super::super::variables::plain;
@@ -21,7 +22,9 @@ use super::Assembly;
 use super::again::{Sliced, take_apart};
 use super::block::Changed;
 use super::settle::Kept;
+use super::steps::{Counted, Steps};
 use crate::analysis::{self, Object};
+use crate::diagnostic::Diagnostic;
 use crate::ir::walk::{self, own_variable};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, Space, Stmt, StmtKind, Type, Unroll};
 use crate::transform::elements::barrier;
@@ -33,6 +36,15 @@ enum Count {
     Header(For),
     /// The forward sweep counts them; the counter is a linear function of the number, or recorded.
     Trips { trips: LocalId, number: LocalId, counter: Option<For> },
+}
+
+/// One iteration of the primal.
+struct Iteration<'a> {
+    body: &'a [Stmt],
+    /// The header, where it says on entry how often the loop runs.
+    known: Option<&'a Known>,
+    /// What it begins with, if it is to be run again from checkpoints; or why that cannot be.
+    step: Option<Result<Step, Diagnostic>>,
 }
 
 /// What the iterations of the reverse sweep begin with.
@@ -80,7 +92,8 @@ impl Assembly<'_> {
         }
         let written = analysis::written(self.rules.facts.objects, std::slice::from_ref(stmt));
         let it = Loop { stmt, head, exit, written, declared };
-        let known = self.known_header(&it, here);
+        let is_stepped = self.is_stepped(&it);
+        let known = self.known_header(&it, here).filter(|_| !is_stepped);
         let declared = it.declared.clone();
         // Nobody asks for what is only reached by its name: it is kept or recorded where it is read.
         let is_memory = |object: &&Object| !object.as_local().is_some_and(|local| self.rules.vars.is_register(local));
@@ -95,12 +108,14 @@ impl Assembly<'_> {
         } else {
             take_apart(&mut self.rules, &pair.forward, &mut needed)
         };
+        let step = is_stepped.then(|| self.rules.values().step_of_loop(&it, body));
         self.rules.frames.leave();
         if pair.reverse.is_empty() {
             let body = pair.forward.into_iter().chain(exit.cloned()).collect();
             return Pair { forward: vec![with_body(stmt, body)], reverse: Block::new() };
         }
-        let mut pair = self.both_loops(&it, known.as_ref(), pair.reverse, sliced, &needed, here);
+        let iteration = Iteration { body, known: known.as_ref(), step };
+        let mut pair = self.both_loops(&it, iteration, pair.reverse, sliced, &needed, here);
         pair.reverse.splice(0..0, meeting);
         pair
     }
@@ -145,7 +160,7 @@ impl Assembly<'_> {
     fn both_loops(
         &mut self,
         it: &Loop<'_>,
-        known: Option<&Known>,
+        Iteration { body: primal, known, step }: Iteration<'_>,
         adjoints: Block,
         sliced: Sliced,
         needed: &BTreeSet<LocalId>,
@@ -172,12 +187,17 @@ impl Assembly<'_> {
         self.rules.decide(it.stmt.span, "order", order);
 
         let mut before = std::mem::take(&mut kept.declarations);
-        let (forward, storage) = self.forward_loop(it, &count, (&rows, entries), flat, &sliced, &mut before);
+        let (mut forward, storage) = self.forward_loop(it, &count, (&rows, entries), flat, &sliced, &mut before);
         before.splice(0..0, self.before_outermost());
         if let Count::Trips { trips, .. } = count {
             before.push(declare(trips, Some(Expr::int(0))));
         }
+        let stepped = self
+            .repeatable(step.filter(|_| !rows.is_empty()))
+            .map(|step| self.stepped(it, &count, primal, &step, (&mut forward, &mut before)));
         before.push(forward);
+        let [ended, finished] = stepped.as_ref().map(|(steps, _)| self.ends_of_steps(steps)).unwrap_or_default();
+        before.extend(ended);
 
         let mut body = Block::new();
         if !rows.is_empty() {
@@ -192,8 +212,8 @@ impl Assembly<'_> {
         if let (Count::Header(head), Some(counter)) = (&mut count, reverse_counter) {
             head.counter = counter;
         }
-        self.take_rows(&rows, &storage, reverse_counter, it, &mut map, &mut body);
         let number = number_of(&count);
+        self.take_rows(&rows, &storage, reverse_counter, it, &mut map, &mut body);
         for (local, Formula { first, step, by }) in numbered {
             let ty = self.rules.vars.function.locals[local].ty.clone();
             let steps = Expr::cast(number.clone(), by.ty.clone());
@@ -208,8 +228,61 @@ impl Assembly<'_> {
         rename(&mut iteration, &map);
         self.rules.vars.add_copies(map);
         body.extend(iteration);
+        if let Some((steps, recording)) = stepped {
+            self.rules.decide(it.stmt.span, "steps", How::FromCheckpoints);
+            body = self.reverse_step(it, &steps, [recording, body], &number, counter.zip(reverse_counter));
+        }
         let reverse = self.reverse_loop(it, count, is_order_free, reverse_counter, body);
-        Pair { forward: before, reverse: vec![reverse] }
+        Pair { forward: before, reverse: [reverse].into_iter().chain(finished).collect() }
+    }
+
+    /// Whether the steps of a loop are to be run again from checkpoints.
+    fn is_stepped(&self, it: &Loop<'_>) -> bool {
+        let frames = &self.rules.frames;
+        self.rules.derivatives.options().is_checkpointed
+            && self.rules.facts.is_host()
+            && !frames.is_in_loop()
+            && !frames.is_apart()
+            && it.head.and_then(constant_trips).is_none()
+    }
+
+    /// What is known about the steps of a loop, if they can be run again; reported if they cannot.
+    fn repeatable(&mut self, step: Option<Result<Step, Diagnostic>>) -> Option<Step> {
+        match step? {
+            Ok(step) => Some(step),
+            Err(found) => {
+                self.rules.report(found);
+                None
+            }
+        }
+    }
+
+    /// Makes of the loop of the forward sweep one that keeps states; returns what each of its iterations did to record.
+    fn stepped(
+        &mut self,
+        it: &Loop<'_>,
+        count: &Count,
+        primal: &[Stmt],
+        step: &Step,
+        (forward, before): (&mut Stmt, &mut Block),
+    ) -> (Steps, Block) {
+        let steps = self.steps(it, primal, step, before);
+        let recording = self.recording(it, count, forward);
+        let counted = match (count, it.head) {
+            (Count::Trips { trips, .. }, _) => Counted::Trips(*trips),
+            (Count::Header(head), known) => Counted::Header(known.unwrap_or(head)),
+        };
+        let body = self.forward_steps(&steps, &counted, it.exit, before);
+        *forward = with_body(it.stmt, body);
+        (steps, recording)
+    }
+
+    /// What one iteration of the forward loop does to record.
+    fn recording(&self, it: &Loop<'_>, count: &Count, forward: &Stmt) -> Block {
+        let body = forward.kind.loop_body().cloned().unwrap_or_default();
+        let counts = usize::from(matches!(count, Count::Trips { .. }));
+        let ends = usize::from(it.exit.is_some());
+        body[counts..body.len() - ends].to_vec()
     }
 
     /// What an iteration begins with.

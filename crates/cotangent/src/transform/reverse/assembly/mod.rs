@@ -11,6 +11,7 @@ mod record;
 mod settle;
 mod slots;
 mod split;
+mod steps;
 mod tape;
 pub(super) mod write;
 

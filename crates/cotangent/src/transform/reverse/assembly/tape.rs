@@ -11,9 +11,22 @@ const NAME: &str = "_tape";
 
 /// Replaces `Push` and `Pop` by calls of the runtime, declares the tape, and names it where an array is reserved.
 pub(in crate::transform::reverse) fn lower(function: &mut Function, names: &mut NewLocals) {
+    if !keeps_anything(&function.body) {
+        return;
+    }
     let tape = names.add(function, NAME, Type::Opaque(TAPE.into()));
     replace(&mut function.body, &Place::local(tape, Type::Opaque(TAPE.into())));
     function.body.insert(0, declare(tape, None));
+}
+
+/// Whether something is left that goes to the tape.
+fn keeps_anything(body: &Block) -> bool {
+    let mut found = false;
+    walk::each_stmt(body, &mut |stmt| {
+        found |= matches!(stmt.kind, StmtKind::Push { .. } | StmtKind::Pop { .. })
+            || matches!(&stmt.kind, StmtKind::Runtime { call, .. } if **call == *RESERVE);
+    });
+    found
 }
 
 /// The same where the tape is the last parameter.

@@ -2,7 +2,7 @@
 //!
 //! Questions only: nothing here writes code. A value is still there (`still`), is computed again or recorded (`again`), or is
 //! in shared memory that is filled again (`reload`). An array that a launched kernel needs is copied as a whole or recorded by
-//! the kernel (`launch`). `loops` says how a loop is turned around, and `order` whether it need be. `left` says which elements of an
+//! the kernel (`launch`). `steps` says what the steps of a loop begin with that is run again from checkpoints. `loops` says how a loop is turned around, and `order` whether it need be. `left` says which elements of an
 //! array are stored to, so that stores can be taken back.
 
 pub(super) mod again;
@@ -12,6 +12,7 @@ pub(super) mod loops;
 mod order;
 mod own_elements;
 mod reload;
+pub(super) mod steps;
 pub(super) mod still;
 
 use super::frames::Frames;

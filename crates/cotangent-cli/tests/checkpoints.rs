@@ -1,0 +1,222 @@
+//! Loops that are run again from checkpoints: the same bits whatever the budget, as many steps as the schedule's formula says,
+//! and errors instead of wrong numbers.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use cotangent_tape::schedule::Revolve;
+
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/checkpoints").join(name)
+}
+
+/// A program whose derivative is printed with fixed orders of additions, in a folder of its own.
+struct Printed {
+    name: &'static str,
+    folder: tempfile::TempDir,
+    has_checkpoints: bool,
+}
+
+/// What a run has said.
+#[derive(Debug, PartialEq)]
+struct Said {
+    bits: String,
+    run: Option<Run>,
+}
+
+#[derive(Debug, PartialEq, Clone, Copy)]
+struct Run {
+    steps: u128,
+    state_bytes: usize,
+    in_memory: usize,
+    on_disk: usize,
+}
+
+impl Printed {
+    fn new(name: &'static str, wrt: &str, has_checkpoints: bool) -> Printed {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+        command.arg("grad").arg(program(&format!("{name}.cu"))).args(["--fn", name, "--wrt", wrt, "--deterministic"]);
+        command.args(has_checkpoints.then_some("--checkpoint")).arg("-o").arg(folder.path().join("derivative.cu"));
+        succeeds(&mut command);
+        for file in [format!("{name}_main.cu"), "said.hpp".to_owned()] {
+            fs::copy(program(&file), folder.path().join(&file)).unwrap();
+        }
+        Printed { name, folder, has_checkpoints }
+    }
+
+    fn output(&self, args: &[&str], environment: &[(&str, &str)]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+        command.arg("run").arg(self.folder.path().join(format!("{}_main.cu", self.name))).arg("--args").args(args);
+        command.arg("--").args(self.has_checkpoints.then_some("-DWITH_STEPS"));
+        command
+            .env_remove("COTANGENT_BUDGET")
+            .env_remove("COTANGENT_DISK")
+            .env_remove("COTANGENT_DISK_COST")
+            .envs(environment.iter().copied());
+        command.output().unwrap()
+    }
+
+    fn run(&self, args: &[&str], environment: &[(&str, &str)]) -> Said {
+        let output = self.output(args, environment);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {errors}", self.name);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let bits = text.lines().find(|line| line.starts_with("bits ")).expect("the program says its bits").to_owned();
+        assert!(!bits.ends_with("none"), "{bits}");
+        let numbers = |line: &str| -> Vec<u128> {
+            line.split(|letter: char| !letter.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
+        };
+        let run = text.lines().find(|line| line.starts_with("run ")).map(|line| match numbers(line)[..] {
+            [steps, state, memory, disk] => {
+                Run { steps, state_bytes: state as usize, in_memory: memory as usize, on_disk: disk as usize }
+            }
+            _ => panic!("{line}"),
+        });
+        Said { bits, run }
+    }
+}
+
+fn succeeds(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// All steps that a loop of so many steps runs within so many states: what follows it counts as a step, and each step is run
+/// once more to record it.
+fn formula(steps: u64, states: usize) -> u128 {
+    Revolve::advances(steps + 1, NonZeroUsize::new(states).unwrap()) + u128::from(steps)
+}
+
+fn same_bits(name: &'static str, wrt: &str) {
+    let plain = Printed::new(name, wrt, false).run(&["60", "100"], &[]);
+    let with_checkpoints = Printed::new(name, wrt, true);
+    let all = with_checkpoints.run(&["60", "100"], &[]);
+    assert_eq!(plain.bits, all.bits);
+    let run = all.run.unwrap();
+    assert_eq!(run.steps, formula(100, 101));
+    for states in [1, 2, 7, 30] {
+        // One more for what a step records.
+        let budget = ((states + 1) * run.state_bytes).to_string();
+        let within =
+            with_checkpoints.run(&["60", "100"], &[("COTANGENT_BUDGET", &budget), ("COTANGENT_CHECK_STEPS", "1")]);
+        assert_eq!(plain.bits, within.bits, "{states} states");
+        let found = within.run.unwrap();
+        assert_eq!((found.steps, found.in_memory), (formula(100, states), states), "{states} states");
+    }
+}
+
+#[test]
+fn a_wave_has_the_same_gradient_within_any_budget() {
+    same_bits("wave", "start,stiffness,end,step");
+}
+
+#[test]
+fn burgers_has_the_same_gradient_within_any_budget() {
+    same_bits("burgers", "start,end,step,viscosity");
+}
+
+/// A loop that a condition ends: its schedule does not know the length, and runs at most half as many steps again as one that does.
+#[test]
+fn a_solve_that_ends_by_its_residual_has_the_same_gradient_within_any_budget() {
+    let wrt = "stiffness,load,x";
+    let plain = Printed::new("solve", wrt, false).run(&["80", "1e-5"], &[]);
+    let with_checkpoints = Printed::new("solve", wrt, true);
+    let all = with_checkpoints.run(&["80", "1e-5"], &[]);
+    assert_eq!(plain.bits, all.bits);
+    let run = all.run.unwrap();
+    // Each iteration once, once more to record it; and none again.
+    let iterations = u64::try_from(run.steps / 2).unwrap();
+    assert!(iterations > 20, "{iterations}");
+    for states in [1, 2, 5, 12] {
+        let budget = ((states + 1) * run.state_bytes).to_string();
+        let within =
+            with_checkpoints.run(&["80", "1e-5"], &[("COTANGENT_BUDGET", &budget), ("COTANGENT_CHECK_STEPS", "1")]);
+        assert_eq!(plain.bits, within.bits, "{states} states");
+        let (found, best) = (within.run.unwrap(), formula(iterations, states));
+        assert!(found.in_memory <= states, "{found:?}");
+        assert!(found.steps <= best + best / 2 + u128::from(iterations), "{states} states: {found:?}, {best}");
+    }
+}
+
+#[test]
+fn a_budget_that_is_too_small_says_how_much_is_needed() {
+    let wave = Printed::new("wave", "start,stiffness,end,step", true);
+    for (budget, said) in
+        [("100", "bytes are needed"), ("two", "is no number of bytes"), ("-1", "is no number of bytes")]
+    {
+        let output = wave.output(&["60", "100"], &[("COTANGENT_BUDGET", budget)]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.contains(said), "{budget}: {errors}");
+    }
+}
+
+/// Twenty states of 160 kB in memory, and more on disk.
+#[test]
+fn states_go_on_to_disk_and_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = format!("{}:40MB", folder.path().display());
+    let wrt = "start,stiffness,end,step";
+    let plain = Printed::new("wave", wrt, false).run(&["20000", "150"], &[]);
+    let wave = Printed::new("wave", wrt, true);
+    let within = wave.run(
+        &["20000", "150"],
+        &[("COTANGENT_BUDGET", "4MiB"), ("COTANGENT_DISK", &disk), ("COTANGENT_DISK_COST", "0")],
+    );
+    assert_eq!(plain.bits, within.bits);
+    let run = within.run.unwrap();
+    assert!(run.on_disk > 20 && run.in_memory < 22, "{run:?}");
+    let without = wave.run(&["20000", "150"], &[("COTANGENT_BUDGET", "4MiB")]).run.unwrap();
+    assert!(run.steps < without.steps, "{run:?} {without:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files are left");
+}
+
+#[test]
+fn a_disk_that_is_full_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = format!("{}:40MB", folder.path().display());
+    let wave = Printed::new("wave", "start,stiffness,end,step", true);
+    let environment = [("COTANGENT_BUDGET", "4MiB"), ("COTANGENT_DISK", &*disk), ("COTANGENT_DISK_COST", "0")];
+    let output = wave.output(&["20000", "150", "1000000"], &environment);
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!output.status.success() && !said.contains("bits"), "{said}");
+    assert!(errors.contains("no room on disk"), "{errors}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files are left");
+}
+
+#[test]
+fn a_disk_that_is_misspelt_is_an_error() {
+    let wave = Printed::new("wave", "start,stiffness,end,step", true);
+    for (disk, said) in [("/tmp", "names no folder and size"), ("/nowhere/at/all:40MB", "/nowhere/at/all")] {
+        let output = wave.output(&["200", "10"], &[("COTANGENT_BUDGET", "4MiB"), ("COTANGENT_DISK", disk)]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.contains(said), "{disk}: {errors}");
+    }
+}
+
+#[test]
+fn progress_is_told_once_a_second_or_less() {
+    let wave = Printed::new("wave", "start,stiffness,end,step", true);
+    let output = wave.output(&["20000", "150"], &[("COTANGENT_BUDGET", "1MB"), ("COTANGENT_PROGRESS", "1")]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    for line in errors.lines().filter(|line| line.starts_with("cotangent:")) {
+        assert!(line.contains("step") && line.contains("of 150") && line.contains("MiB in memory"), "{line}");
+    }
+}
+
+/// Through the API: the example, whose exit code says whether a difference of the program agrees.
+#[test]
+fn a_request_states_its_budget() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/checkpoints/wave.cu");
+    command.arg("run").arg(example).args(["--args", "500", "200", "60kB"]);
+    let output = command.env_remove("COTANGENT_BUDGET").output().unwrap();
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.starts_with("slope "), "{said}{errors}");
+    // 60 kB are fourteen states of 4 kB, one of which is for what a step records.
+    assert!(errors.contains("states of 4096 bytes, 13 at most"), "{errors}");
+}
