@@ -1,7 +1,7 @@
 // How much memory the checkpoints of a derivative may take. docs/checkpoints.md is the manual.
 //
-//   cotangent::gradient(f, "u", cotangent::budget("2GiB").disk("scratch", "200GiB"))    for this request, or
-//   COTANGENT_BUDGET=2GiB COTANGENT_DISK=scratch:200GiB ./program                        for all that state none
+//   cotangent::gradient(f, "u", cotangent::budget("2GiB").pinned("16GiB").disk("scratch", "200GiB"))    for this request, or
+//   COTANGENT_BUDGET=2GiB COTANGENT_PINNED=16GiB COTANGENT_DISK=scratch:200GiB ./program                 for all that state none
 #pragma once
 
 #include <cotangent/runtime.hpp>
@@ -42,6 +42,7 @@ struct Progress {
   std::size_t steps = 0;            // in all, as far as that is known
   std::uint64_t steps_run = 0;
   std::size_t bytes_in_memory = 0;  // of states
+  std::size_t bytes_pinned = 0;
   std::size_t bytes_on_disk = 0;
   double seconds = 0;
   double seconds_left = -1;         // negative where nothing tells
@@ -52,6 +53,7 @@ struct StepsReport {
   std::uint64_t steps_run = 0;       // the forward sweep's, those that were run again, and one for each step to record it
   std::size_t state_bytes = 0;       // of one state
   std::size_t states_in_memory = 0;  // at most, at a time
+  std::size_t states_pinned = 0;
   std::size_t states_on_disk = 0;
 };
 inline StepsReport& steps_report() {
@@ -59,11 +61,13 @@ inline StepsReport& steps_report() {
   return report;
 }
 
-// Memory for checkpoints, beyond the program's own arrays and their adjoints; and a folder for what it has no room for.
+// Memory for checkpoints, beyond the program's own arrays and their adjoints: the GPU's, pinned memory of the host for what it has no
+// room for, and a folder for what neither has.
 struct Budget {
   static constexpr std::size_t kUnlimited = ~std::size_t{0};
 
   std::size_t memory = kUnlimited;
+  std::size_t in_pinned = 0;
   std::string folder;
   std::size_t on_disk = 0;
   // How many steps run in the time that it takes to write a state to disk, or to read it. The schedule keeps no more there than pays.
@@ -75,6 +79,11 @@ struct Budget {
     Budget with_progress = *this;
     with_progress.progress = std::move(watch);
     return with_progress;
+  }
+  Budget pinned(const std::string& bytes) const {
+    Budget with_pinned = *this;
+    with_pinned.in_pinned = bytes_of(bytes);
+    return with_pinned;
   }
   Budget disk(const std::string& into, const std::string& bytes, double cost = 1) const {
     Budget with_disk = *this;
@@ -91,11 +100,14 @@ inline Budget budget(const std::string& memory) {
   return stated;
 }
 
-// What the environment says: COTANGENT_BUDGET, COTANGENT_DISK as a folder, a colon and a number of bytes, and COTANGENT_DISK_COST.
+// What the environment says: COTANGENT_BUDGET, COTANGENT_PINNED, COTANGENT_DISK as a folder, a colon and a number of bytes, and
+// COTANGENT_DISK_COST.
 inline Budget stated_budget() {
   const char* const memory = std::getenv("COTANGENT_BUDGET");
+  const char* const pinned = std::getenv("COTANGENT_PINNED");
   const char* const disk = std::getenv("COTANGENT_DISK");
   Budget stated = memory != nullptr ? budget(memory) : Budget();
+  if (pinned != nullptr) stated = stated.pinned(pinned);
   if (disk == nullptr) return stated;
   const std::string text = disk;
   const std::size_t colon = text.rfind(':');

@@ -4,12 +4,11 @@
 
 #include <cotangent/budget.hpp>
 #include <cotangent/runtime.hpp>
+#include <cotangent/state_sums.hpp>
 #include <cotangent/tape_device.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -17,6 +16,69 @@
 #include <vector>
 
 namespace cotangent {
+
+// States that go over the bus: the last one in is the first one out. Arrays pass through chunks on the device, so that the program's
+// stream does not wait for the bus; they stay in pinned memory, or go on to disk.
+class StateStack {
+ public:
+  // Chunks of `chunk` bytes: four on the device, `pinned_chunks` in pinned memory.
+  StateStack(const cotangent_tape_options& options, std::size_t chunk, std::size_t pinned_chunks)
+      : tape_(options), arrays_(tape_, pinned_chunks * chunk, chunk, kOnDevice * chunk), values_(tape_) {}
+
+  static constexpr std::size_t kOnDevice = 4;
+
+  std::size_t states() const { return marks_.size(); }
+
+  void push(const std::vector<StatePart>& parts) {
+    marks_.push_back({arrays_.mark(), cotangent_lane_mark(values_.get())});
+    for (const StatePart& part : parts) {
+      if (part.on_host) {
+        cotangent_lane_push(values_.get(), part.where, part.bytes);
+      } else {
+        arrays_.push(part.where, part.bytes);
+      }
+    }
+    values_.check();
+    // All chunks are asked for with the first array; whether they could be had is known here.
+    if (!is_open_) check();
+    is_open_ = true;
+  }
+  // The newest, which stays.
+  void read(const std::vector<StatePart>& parts) {
+    arrays_.hold();
+    cotangent_lane_hold(values_.get());
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+      if (part->on_host) {
+        cotangent_lane_pop(values_.get(), part->where, part->bytes);
+      } else {
+        arrays_.pop(part->where, part->bytes);
+      }
+    }
+    arrays_.release();
+    cotangent_lane_release(values_.get());
+    values_.check();
+  }
+  // Waits for all copies, and throws the first error.
+  void check() const { arrays_.check(); }
+  void forget() {
+    if (marks_.empty()) COTANGENT_FAIL("checkpoints: no state is kept there");
+    arrays_.rewind(marks_.back().arrays);
+    cotangent_lane_rewind(values_.get(), marks_.back().values);
+    marks_.pop_back();
+  }
+
+ private:
+  struct Mark {
+    cotangent_mark arrays;
+    cotangent_mark values;
+  };
+
+  tape::Tape tape_;
+  tape::DeviceLane arrays_;
+  tape::Lane values_;
+  std::vector<Mark> marks_;
+  bool is_open_ = false;
+};
 
 // Arrays and variables that a loop changes, and copies of them.
 class KeptStates {
@@ -33,7 +95,7 @@ class KeptStates {
   void add(const void* memory, std::size_t bytes, bool is_value) {
     if (memory == nullptr || bytes == 0) return;
     auto* where = static_cast<unsigned char*>(const_cast<void*>(memory));
-    for (Part& part : parts_) {
+    for (StatePart& part : parts_) {
       // Two pointers into one array.
       if (part.where != where) continue;
       part.bytes = std::max(part.bytes, bytes);
@@ -44,120 +106,148 @@ class KeptStates {
     parts_.push_back({where, bytes, on_host});
   }
 
+  // Memory right after an array of which only a part is kept: the loop should not change it.
+  void add_beyond(const void* memory, std::size_t bytes) {
+    if (bytes > 0) beyond_.push_back({static_cast<unsigned char*>(const_cast<void*>(memory)), bytes, is_on_host(memory)});
+  }
+
   // All parts are there. `others` is for how many states there must be room besides.
-  void begin(const Budget& budget, bool has_streams, std::size_t others, bool may_use_disk) {
+  void begin(const Budget& budget, bool has_streams, std::size_t others, bool is_stack) {
     has_streams_ = has_streams;
-    for (const Part& part : parts_) (part.on_host ? host_bytes_ : device_bytes_) += aligned(part.bytes);
-    is_checked_ = std::getenv("COTANGENT_CHECK_STEPS") != nullptr;
-    const bool uses_disk = may_use_disk && budget.on_disk > 0 && budget.memory != Budget::kUnlimited;
-    const std::size_t lanes = uses_disk ? open_lanes(budget) : 0;
+    for (const StatePart& part : parts_) (part.on_host ? host_bytes_ : device_bytes_) += aligned(part.bytes);
     if (bytes() == 0 || budget.memory == Budget::kUnlimited) return;
-    const std::size_t room = (budget.memory - lanes) / bytes();
-    if (room <= others) {
+    // Only schedules of a known number of steps keep states as a stack.
+    const std::size_t stacks = is_stack ? open_pinned(budget) + open_disk(budget) : 0;
+    const std::size_t room = (budget.memory - stacks) / bytes();
+    if (room + slots_pinned_ <= others || room < others) {
       COTANGENT_FAIL("a budget of " + std::to_string(budget.memory) + " bytes is too small for the checkpoints of a loop: one is " +
-                     std::to_string(bytes()) + " bytes, and " + std::to_string((others + 1) * bytes() + lanes) +
+                     std::to_string(bytes()) + " bytes, and " + std::to_string((others + 1) * bytes() + stacks) +
                      " bytes are needed");
     }
-    slots_ = room - others;
-    slots_on_disk_ = uses_disk ? budget.on_disk / bytes() : 0;
+    slots_ = room - others + slots_pinned_;
   }
 
   std::size_t bytes() const { return host_bytes_ + device_bytes_; }
   std::size_t slots() const { return slots_; }
   std::size_t slots_on_disk() const { return slots_on_disk_; }
   std::size_t in_memory() const { return in_memory_; }
-  std::size_t on_disk() const { return marks_.size(); }
-  bool is_checked() const { return is_checked_; }
+  std::size_t in_pinned() const { return pinned_ != nullptr ? pinned_->states() : 0; }
+  std::size_t on_disk() const { return disk_ != nullptr ? disk_->states() : 0; }
 
   void keep(std::uint32_t level, std::size_t slot) {
-    if (level == COTANGENT_LEVEL_DISK) return push();
+    StepsReport& report = steps_report();
+    if (StateStack* const stack = stack_of(level, slot)) {
+      wait_before();
+      stack->push(parts_);
+      wait_after();
+      report.states_pinned = std::max(report.states_pinned, in_pinned());
+      report.states_on_disk = std::max(report.states_on_disk, on_disk());
+      return;
+    }
     if (kept_.size() <= slot) kept_.resize(slot + 1);
     kept_[slot] = new_copy();
     copy(kept_[slot], true);
-    StepsReport& report = steps_report();
     report.states_in_memory = std::max(report.states_in_memory, ++in_memory_);
   }
   void restore(std::uint32_t level, std::size_t slot) {
-    if (level == COTANGENT_LEVEL_DISK) return read();
+    if (StateStack* const stack = stack_of(level, slot)) {
+      wait_before();
+      stack->read(parts_);
+      // What comes from a disk is looked at before it is used.
+      if (stack == disk_.get()) stack->check();
+      wait_after();
+      return;
+    }
     if (slot >= kept_.size()) COTANGENT_FAIL("checkpoints: no state is kept there");
     copy(kept_[slot], false);
   }
   void drop(std::uint32_t level, std::size_t slot) {
-    if (level == COTANGENT_LEVEL_DISK) return forget();
+    if (StateStack* const stack = stack_of(level, slot)) return stack->forget();
     if (slot >= kept_.size()) COTANGENT_FAIL("checkpoints: no state is kept there");
     free_.push_back(kept_[slot]);
     kept_[slot] = Copy();
     --in_memory_;
+  }
+  // After the last one was taken back: all were what they should have been, or this throws.
+  void check() const {
+    if (pinned_ != nullptr) pinned_->check();
   }
 
   // The state that the loop leaves.
   void keep_last() {
     last_ = new_copy();
     copy(last_, true);
+    if (!beyond_.empty()) sum_beyond_ = StateSums::of(beyond_);
   }
-  void restore_last() { copy(last_, false); }
+  void restore_last() {
+    copy(last_, false);
+    if (beyond_.empty() || StateSums::of(beyond_) == sum_beyond_) return;
+    COTANGENT_FAIL("checkpoints: a loop changes elements of an array beyond those that its COTANGENT_CHECKPOINT states");
+  }
 
-  // Of all that the state is, as it is now.
-  std::uint64_t checksum() const {
-    COTANGENT_CHECK(cudaDeviceSynchronize());
-    std::uint64_t sum = 14695981039346656037u;
-    std::vector<unsigned char> values;
-    for (const Part& part : parts_) {
-      values.resize(part.bytes);
-      if (part.on_host) {
-        std::memcpy(values.data(), part.where, part.bytes);
-      } else {
-        COTANGENT_CHECK(cudaMemcpy(values.data(), part.where, part.bytes, cudaMemcpyDefault));
-      }
-      for (const unsigned char value : values) sum = (sum ^ value) * 1099511628211u;
-    }
-    return sum;
+  // What the state is made of, when all that changes it is done.
+  const std::vector<StatePart>& quiet_parts() const {
+    wait_before();
+    return parts_;
   }
 
  private:
-  // An array, or a variable of the host.
-  struct Part {
-    unsigned char* where;
-    std::size_t bytes;
-    bool on_host;
-  };
   // A state: what of it lies on the device, or in pinned memory where the device has none left, and what on the host.
   struct Copy {
     unsigned char* of_device = nullptr;
     unsigned char* of_host = nullptr;
     bool is_pinned = false;
   };
-  // What the program's own stream of states on disk goes through.
-  struct Lanes {
-    Lanes(const cotangent_tape_options& options, std::size_t chunk)
-        : tape(options), arrays(tape, 4 * chunk, chunk, 4 * chunk), values(tape) {}
-    tape::Tape tape;
-    tape::DeviceLane arrays;
-    tape::Lane values;
-  };
-  struct Mark {
-    cotangent_mark arrays;
-    cotangent_mark values;
-  };
-
   static std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-  // Returns how much of the memory they take.
-  std::size_t open_lanes(const Budget& budget) {
-    constexpr std::size_t least = 64 << 10;
-    std::size_t slab = least;
-    while (slab < (std::size_t{2} << 20) && slab * 2 * 64 <= budget.memory) slab *= 2;
+  // Of the chunks that pieces of arrays pass through.
+  static std::size_t chunk_for(const Budget& budget) {
+    std::size_t chunk = 64 << 10;
+    while (chunk < (std::size_t{2} << 20) && chunk * 2 * 64 <= budget.memory) chunk *= 2;
+    return chunk;
+  }
+
+  // Opens the stack in pinned memory, if there is to be one; returns how much of the other memory it takes.
+  std::size_t open_pinned(const Budget& budget) {
+    const std::size_t chunk = chunk_for(budget);
+    const std::size_t all = budget.in_pinned / chunk;
+    std::size_t of_state = 0;
+    for (const StatePart& part : parts_) of_state += part.on_host ? 0 : (part.bytes + chunk - 1) / chunk;
+    // Two chunks are on their way.
+    if (of_state == 0 || all < of_state + 2) return 0;
+    slots_pinned_ = (all - 2) / of_state;
     cotangent_tape_options options = {};
-    options.slab_bytes = slab;
-    options.budget_bytes = 8 * slab;
+    options.slab_bytes = 64 << 10;
+    require_room(budget, 2 * StateStack::kOnDevice * chunk, "pinned memory");
+    pinned_ = std::make_unique<StateStack>(options, chunk, all);
+    return StateStack::kOnDevice * chunk;
+  }
+
+  // The same with the one on disk.
+  std::size_t open_disk(const Budget& budget) {
+    if (budget.on_disk == 0) return 0;
+    const std::size_t chunk = chunk_for(budget);
+    cotangent_tape_options options = {};
+    options.slab_bytes = chunk;
+    options.budget_bytes = 8 * chunk;
     options.spill = budget.folder.c_str();
-    const std::size_t all = 16 * slab;
-    if (budget.memory < 2 * all) {
-      COTANGENT_FAIL("a budget of " + std::to_string(budget.memory) + " bytes is too small to use a disk: it needs " +
-                     std::to_string(2 * all));
-    }
-    lanes_ = std::make_unique<Lanes>(options, slab);
+    const std::size_t all = options.budget_bytes + 2 * StateStack::kOnDevice * chunk;
+    require_room(budget, 2 * all, "a disk");
+    disk_ = std::make_unique<StateStack>(options, chunk, StateStack::kOnDevice);
+    slots_on_disk_ = budget.on_disk / bytes();
     return all;
+  }
+
+  static void require_room(const Budget& budget, std::size_t least, const char* what) {
+    if (budget.memory >= least) return;
+    COTANGENT_FAIL("a budget of " + std::to_string(budget.memory) + " bytes is too small to use " + what + ": it needs " +
+                   std::to_string(least));
+  }
+
+  // Where a state is, if it is on a stack. The lowest slots, whose states are wanted last, are those in pinned memory.
+  StateStack* stack_of(std::uint32_t level, std::size_t slot) const {
+    if (level == COTANGENT_LEVEL_DISK) return disk_.get();
+    return slot < slots_pinned_ ? pinned_.get() : nullptr;
   }
 
   Copy new_copy() {
@@ -199,7 +289,7 @@ class KeptStates {
     wait_before();
     std::size_t at_device = 0;
     std::size_t at_host = 0;
-    for (const Part& part : parts_) {
+    for (const StatePart& part : parts_) {
       std::size_t& at = part.on_host ? at_host : at_device;
       unsigned char* kept = (part.on_host ? copy.of_host : copy.of_device) + at;
       unsigned char* const to = is_kept ? kept : part.where;
@@ -214,115 +304,23 @@ class KeptStates {
     wait_after();
   }
 
-  void push() {
-    wait_before();
-    marks_.push_back({lanes_->arrays.mark(), cotangent_lane_mark(lanes_->values.get())});
-    for (const Part& part : parts_) {
-      if (part.on_host) {
-        cotangent_lane_push(lanes_->values.get(), part.where, part.bytes);
-      } else {
-        lanes_->arrays.push(part.where, part.bytes);
-      }
-    }
-    check_lanes();
-    wait_after();
-    StepsReport& report = steps_report();
-    report.states_on_disk = std::max(report.states_on_disk, marks_.size());
-  }
-  void read() {
-    wait_before();
-    lanes_->arrays.hold();
-    cotangent_lane_hold(lanes_->values.get());
-    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
-      if (part->on_host) {
-        cotangent_lane_pop(lanes_->values.get(), part->where, part->bytes);
-      } else {
-        lanes_->arrays.pop(part->where, part->bytes);
-      }
-    }
-    lanes_->arrays.release();
-    cotangent_lane_release(lanes_->values.get());
-    // What comes from a disk is looked at before it is used.
-    lanes_->arrays.check();
-    check_lanes();
-    wait_after();
-  }
-  void forget() {
-    if (marks_.empty()) COTANGENT_FAIL("checkpoints: no state is on disk");
-    lanes_->arrays.rewind(marks_.back().arrays);
-    cotangent_lane_rewind(lanes_->values.get(), marks_.back().values);
-    marks_.pop_back();
-  }
-  void check_lanes() const { lanes_->values.check(); }
-
-  std::vector<Part> parts_;
+  std::vector<StatePart> parts_;
+  std::vector<StatePart> beyond_;
+  unsigned long long sum_beyond_ = 0;
   std::size_t device_bytes_ = 0;
   std::size_t host_bytes_ = 0;
   bool has_streams_ = false;
   bool has_host_arrays_ = false;
-  bool is_checked_ = false;
   std::size_t slots_ = ~std::size_t{0};
+  std::size_t slots_pinned_ = 0;
   std::size_t slots_on_disk_ = 0;
   // By slots.
   std::vector<Copy> kept_;
   std::size_t in_memory_ = 0;
   std::vector<Copy> free_;
   Copy last_;
-  std::unique_ptr<Lanes> lanes_;
-  // Of the states on disk, which are a stack.
-  std::vector<Mark> marks_;
-};
-
-// Tells how far a loop has come: once a second on standard error with COTANGENT_PROGRESS=1, and to the budget's callback.
-class StepsProgress {
- public:
-  void begin(long count) {
-    static const char* const stated = std::getenv("COTANGENT_PROGRESS");
-    is_printed_ = stated != nullptr && *stated != '\0' && std::strcmp(stated, "0") != 0;
-    callback_ = current_budget().progress;
-    count_ = count;
-    told_ = began_ = Clock::now();
-  }
-
-  void tell(bool is_forward, std::size_t step, std::size_t run, const KeptStates& states) {
-    if (!is_printed_ && !callback_) return;
-    const Clock::time_point now = Clock::now();
-    if (is_forward && step + 1 == run) reverse_began_ = now;
-    if (now - told_ < std::chrono::seconds(1)) return;
-    told_ = now;
-    Progress progress;
-    progress.is_forward = is_forward;
-    progress.step = step;
-    progress.steps = count_ >= 0 ? static_cast<std::size_t>(count_) : run;
-    progress.steps_run = steps_report().steps_run;
-    progress.bytes_in_memory = states.in_memory() * states.bytes();
-    progress.bytes_on_disk = states.on_disk() * states.bytes();
-    progress.seconds = std::chrono::duration<double>(now - began_).count();
-    const double since = std::chrono::duration<double>(now - reverse_began_).count();
-    const std::size_t reversed = run - std::min(run, step + 1);
-    progress.seconds_left = is_forward || reversed == 0 ? -1.0 : since / reversed * (step + 1);
-    if (is_printed_) print(progress);
-    if (callback_ && !callback_(progress)) COTANGENT_FAIL("checkpoints: the program's progress callback has stopped the gradient");
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  static void print(const Progress& progress) {
-    std::fprintf(stderr, "cotangent: %s step %zu of %zu, %llu run, %.1f MiB in memory, %.1f MiB on disk, %.0f s",
-                 progress.is_forward ? "forward, at" : "reverse, at", progress.step, progress.steps,
-                 static_cast<unsigned long long>(progress.steps_run), progress.bytes_in_memory / 1048576.0,
-                 progress.bytes_on_disk / 1048576.0, progress.seconds);
-    if (progress.seconds_left >= 0) std::fprintf(stderr, ", about %.0f s left", progress.seconds_left);
-    std::fputc('\n', stderr);
-  }
-
-  bool is_printed_ = false;
-  std::function<bool(const Progress&)> callback_;
-  long count_ = -1;
-  Clock::time_point began_;
-  Clock::time_point reverse_began_;
-  Clock::time_point told_;
+  std::unique_ptr<StateStack> pinned_;
+  std::unique_ptr<StateStack> disk_;
 };
 
 }  // namespace cotangent

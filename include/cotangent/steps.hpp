@@ -5,6 +5,8 @@
 #include <cotangent/budget.hpp>
 #include <cotangent/kept_states.hpp>
 #include <cotangent/runtime.hpp>
+#include <cotangent/state_sums.hpp>
+#include <cotangent/steps_progress.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -59,9 +61,13 @@ class Steps {
   ~Steps() { cotangent_schedule_close(schedule_); }
 
   void keep(const void* memory, std::size_t bytes, bool is_value) { state_.add(memory, bytes, is_value); }
+  void watch(const void* memory, std::size_t bytes) { state_.add_beyond(memory, bytes); }
+  // What is kept is not known for certain: steps that are run again are compared with the first time.
+  void doubt() { is_doubted_ = true; }
 
-  // A negative count: the loop ends by a condition.
-  void begin(long count, bool has_streams, bool is_last_kept) {
+  // A negative count: the loop ends by a condition. Steps that are not exact may differ in their last bits when they are run again.
+  void begin(long count, bool has_streams, bool is_last_kept, bool is_exact) {
+    is_compared_ = is_exact && (is_doubted_ || std::getenv("COTANGENT_CHECK_STEPS") != nullptr);
     is_last_kept_ = is_last_kept;
     is_counted_ = count >= 0;
     // One for the last state, and one for what a step keeps for its own reverse.
@@ -89,7 +95,7 @@ class Steps {
     recalled_ = 0;
     if (is_new) run_ = step_ + 1;
     ++report().steps_run;
-    if (state_.is_checked()) check(is_new);
+    if (is_compared_) compare(is_new);
     if (action_.kind == COTANGENT_ACTION_ADVANCE && action_.to == step_) next();
     free_states();
     if (action_.kind == COTANGENT_ACTION_STORE) {
@@ -129,6 +135,9 @@ class Steps {
     if (action_.kind != COTANGENT_ACTION_RESTORE || action_.step > wanted) disagree();
     const std::uint64_t first = action_.step;
     state_.restore(action_.level, action_.slot);
+    // The host waits for copies here, and nowhere before.
+    is_last_restored_ = number == 0;
+    if (is_last_restored_) state_.check();
     next();
     return static_cast<long>(first);
   }
@@ -140,16 +149,10 @@ class Steps {
 
  private:
   // A step that is run again must begin with the same bits.
-  void check(bool is_new) {
-    const std::uint64_t sum = state_.checksum();
-    if (is_new) {
-      sums_.resize(step_ + 1);
-      sums_[step_] = sum;
-    } else if (sums_[step_] != sum) {
-      COTANGENT_FAIL("checkpoints: step " + std::to_string(step_) +
-                     " of a loop begins with another state when it is run again: its kernels give other bits each time, or it "
-                     "changes memory that its derivative does not know of");
-    }
+  void compare(bool is_new) {
+    if (is_new) return sums_.keep(step_, state_.quiet_parts());
+    sums_.compare(step_, state_.quiet_parts());
+    if (is_last_restored_ && step_ == 0) sums_.check();
   }
 
   void free_states() {
@@ -174,26 +177,65 @@ class Steps {
   std::vector<std::vector<unsigned char>> once_;
   std::size_t step_ = 0;
   std::size_t recalled_ = 0;
-  std::vector<std::uint64_t> sums_;
+  bool is_doubted_ = false;
+  bool is_compared_ = false;
+  bool is_last_restored_ = false;
+  StateSums sums_;
   StepsProgress progress_;
 };
 
 inline void keep_array(Steps& steps, const void* array, std::size_t bytes) { steps.keep(array, bytes, false); }
-inline void keep_allocation(Steps& steps, const void* array) {
-  const Allocation found = array != nullptr ? allocation_of(array) : Allocation();
-  if (array != nullptr && found.first == nullptr) {
+// Where an array of the caller begins and ends, in bytes; nothing for memory of the host that the runtime does not know. It is all of
+// the allocation that it leads into; or, if other arrays of the caller lie there too, as with allocators that keep a pool, it ends where
+// the next of them begins, at the latest: their adjoints must not be taken back with it.
+struct Extent {
+  const unsigned char* first = nullptr;
+  const unsigned char* end = nullptr;
+  bool is_shared = false;
+};
+template <class... Others>
+Extent extent_of(const void* array, const Others*... others) {
+  const Allocation found = allocation_of(array);
+  const auto* first = static_cast<const unsigned char*>(found.first);
+  const auto* own = static_cast<const unsigned char*>(array);
+  Extent extent = {first, first + found.bytes, false};
+  for (const void* other : {static_cast<const void*>(others)..., array}) {
+    const auto* where = static_cast<const unsigned char*>(other);
+    if (where == own || where < first || where >= extent.end) continue;
+    extent.is_shared = true;
+    extent.first = own;
+    if (where > own) extent.end = where;
+  }
+  return extent;
+}
+template <class... Others>
+void keep_allocation(Steps& steps, const void* array, const Others*... others) {
+  if (array == nullptr) return;
+  const Extent extent = extent_of(array, others...);
+  if (extent.first == nullptr) {
     COTANGENT_FAIL(
         "checkpoints: the size of an array that a loop changes is not known, for it is memory of the host that CUDA's runtime "
-        "did not allocate. Allocate it in the function that is differentiated, or with cudaMallocHost");
+        "did not allocate. State it in the loop, COTANGENT_CHECKPOINT(array, count), or allocate it with cudaMallocHost");
   }
-  steps.keep(found.first, found.bytes, false);
+  steps.keep(extent.first, static_cast<std::size_t>(extent.end - extent.first), false);
+  if (extent.is_shared) steps.doubt();
+}
+// As many bytes as the loop's body states.
+template <class... Others>
+void keep_stated(Steps& steps, const void* array, std::size_t bytes, const Others*... others) {
+  if (array == nullptr) return;
+  steps.keep(array, bytes, false);
+  steps.doubt();
+  const Extent extent = extent_of(array, others...);
+  const unsigned char* const end = static_cast<const unsigned char*>(array) + bytes;
+  if (end < extent.end) steps.watch(end, static_cast<std::size_t>(extent.end - end));
 }
 template <class T>
 void keep_value(Steps& steps, T* value) {
   steps.keep(value, sizeof(T), true);
 }
-inline void begin_steps(Steps& steps, long count, bool has_streams, bool is_last_kept) {
-  steps.begin(count, has_streams, is_last_kept);
+inline void begin_steps(Steps& steps, long count, bool has_streams, bool is_last_kept, bool is_exact) {
+  steps.begin(count, has_streams, is_last_kept, is_exact);
 }
 inline void begin_step(Steps& steps, long number) { steps.begin_step(number); }
 template <class T>

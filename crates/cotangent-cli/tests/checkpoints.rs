@@ -23,6 +23,7 @@ struct Printed {
 #[derive(Debug, PartialEq)]
 struct Said {
     bits: String,
+    total: String,
     run: Option<Run>,
 }
 
@@ -31,14 +32,19 @@ struct Run {
     steps: u128,
     state_bytes: usize,
     in_memory: usize,
+    pinned: usize,
     on_disk: usize,
 }
 
 impl Printed {
     fn new(name: &'static str, wrt: &str, has_checkpoints: bool) -> Printed {
+        Printed::of(name, &["--fn", name, "--wrt", wrt, "--deterministic"], has_checkpoints)
+    }
+
+    fn of(name: &'static str, words: &[&str], has_checkpoints: bool) -> Printed {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
-        command.arg("grad").arg(program(&format!("{name}.cu"))).args(["--fn", name, "--wrt", wrt, "--deterministic"]);
+        command.arg("grad").arg(program(&format!("{name}.cu"))).args(words);
         command.args(has_checkpoints.then_some("--checkpoint")).arg("-o").arg(folder.path().join("derivative.cu"));
         succeeds(&mut command);
         for file in [format!("{name}_main.cu"), "said.hpp".to_owned()] {
@@ -53,6 +59,7 @@ impl Printed {
         command.arg("--").args(self.has_checkpoints.then_some("-DWITH_STEPS"));
         command
             .env_remove("COTANGENT_BUDGET")
+            .env_remove("COTANGENT_PINNED")
             .env_remove("COTANGENT_DISK")
             .env_remove("COTANGENT_DISK_COST")
             .envs(environment.iter().copied());
@@ -66,16 +73,28 @@ impl Printed {
         let text = String::from_utf8_lossy(&output.stdout);
         let bits = text.lines().find(|line| line.starts_with("bits ")).expect("the program says its bits").to_owned();
         assert!(!bits.ends_with("none"), "{bits}");
+        let total = text.lines().find(|line| line.starts_with("total ")).unwrap_or_default().to_owned();
         let numbers = |line: &str| -> Vec<u128> {
             line.split(|letter: char| !letter.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
         };
         let run = text.lines().find(|line| line.starts_with("run ")).map(|line| match numbers(line)[..] {
-            [steps, state, memory, disk] => {
-                Run { steps, state_bytes: state as usize, in_memory: memory as usize, on_disk: disk as usize }
-            }
+            [steps, state, memory, pinned, disk] => Run {
+                steps,
+                state_bytes: state as usize,
+                in_memory: memory as usize,
+                pinned: pinned as usize,
+                on_disk: disk as usize,
+            },
             _ => panic!("{line}"),
         });
-        Said { bits, run }
+        Said { bits, total, run }
+    }
+}
+
+impl Said {
+    /// The numbers of a program that does not compare bits.
+    fn numbers(&self) -> Vec<f64> {
+        self.total.split(' ').skip(1).map(|word| word.parse().unwrap()).collect()
     }
 }
 
@@ -154,6 +173,56 @@ fn a_budget_that_is_too_small_says_how_much_is_needed() {
     }
 }
 
+/// Arrays that an allocator hands out of one allocation: an array ends where the next one begins, and its adjoint stays as it is when
+/// a state is taken back.
+#[test]
+fn arrays_of_one_allocation_keep_their_adjoints() {
+    let words = ["--fn", "evolve"];
+    let plain = Printed::of("pool", &words, false).run(&["60", "100"], &[]);
+    let pool = Printed::of("pool", &words, true);
+    for budget in ["4000", "60kB"] {
+        for args in [&["60", "100"][..], &["60", "100", "apart"]] {
+            let found = pool.run(args, &[("COTANGENT_BUDGET", budget)]);
+            assert_eq!(plain.bits, found.bits, "{budget} {args:?}");
+            assert_eq!(found.run.unwrap().state_bytes, 256, "{budget} {args:?}");
+        }
+    }
+}
+
+/// What the loop's body states is not believed blindly: memory that the steps change beyond it is an error, not a wrong number.
+#[test]
+fn a_checkpoint_that_states_too_little_is_an_error() {
+    let stated = Printed::of("stated", &["--fn", "evolve"], true);
+    let right = stated.run(&["64", "70", "64"], &[("COTANGENT_BUDGET", "3000")]);
+    let plain = Printed::of("stated", &["--fn", "evolve"], false).run(&["64", "70", "64"], &[]);
+    assert_eq!(plain.bits, right.bits);
+    for (array, said) in [("32", "begins with another state"), ("63", "begins with another state")] {
+        let output = stated.output(&["64", "70", array], &[("COTANGENT_BUDGET", "3000")]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.contains(said), "{array}: {errors}");
+    }
+}
+
+/// Sums that threads add atomically differ in their last bits from one run of a step to the next. The host goes the ways that it went first,
+/// and the gradient differs no more than such sums do.
+#[test]
+fn rounding_does_not_change_the_way_of_a_step_that_is_run_again() {
+    let words = ["--fn", "rounded", "--wrt", "u, force"];
+    let plain = Printed::of("rounded", &words, false).run(&["20000", "1e-3"], &[]);
+    let rounded = Printed::of("rounded", &words, true);
+    let all = rounded.run(&["20000", "1e-3"], &[]);
+    let iterations = all.run.unwrap().steps / 2;
+    assert!(iterations > 20, "{iterations}");
+    let within = rounded.run(&["20000", "1e-3"], &[("COTANGENT_BUDGET", "400kB")]);
+    assert!(within.run.unwrap().steps > 3 * iterations, "{within:?}");
+    assert_ne!(all.bits, within.bits, "nothing was rounded otherwise");
+    for found in [&all, &within] {
+        let (own, others) = (plain.numbers(), found.numbers());
+        assert_eq!(own[1], others[1], "the program went other ways");
+        assert!((own[0] - others[0]).abs() < 1e-4 * own[0].abs(), "{own:?} {others:?}");
+    }
+}
+
 /// Twenty states of 160 kB in memory, and more on disk.
 #[test]
 fn states_go_on_to_disk_and_come_back() {
@@ -172,6 +241,28 @@ fn states_go_on_to_disk_and_come_back() {
     let without = wave.run(&["20000", "150"], &[("COTANGENT_BUDGET", "4MiB")]).run.unwrap();
     assert!(run.steps < without.steps, "{run:?} {without:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files are left");
+}
+
+/// Five states of 160 kB on the device, thirteen in pinned memory, which are those that are wanted last, and more on disk.
+#[test]
+fn states_go_on_to_pinned_memory_and_come_back() {
+    let wrt = "start,stiffness,end,step";
+    let plain = Printed::new("wave", wrt, false).run(&["20000", "150"], &[]);
+    let wave = Printed::new("wave", wrt, true);
+    let memory = [("COTANGENT_BUDGET", "1.3MB"), ("COTANGENT_PINNED", "3.5MiB")];
+    let within = wave.run(&["20000", "150"], &memory);
+    assert_eq!(plain.bits, within.bits);
+    let run = within.run.unwrap();
+    // A state takes four chunks of 64 KiB, and two chunks are on their way.
+    assert_eq!((run.in_memory, run.pinned, run.on_disk), (5, 13, 0));
+    assert_eq!(run.steps, formula(150, 18));
+    let folder = tempfile::tempdir().unwrap();
+    let disk = format!("{}:40MB", folder.path().display());
+    let layers = [("COTANGENT_BUDGET", "4MiB"), ("COTANGENT_PINNED", "3MiB"), ("COTANGENT_DISK", &disk)];
+    let all = wave.run(&["20000", "150"], &[&layers[..], &[("COTANGENT_DISK_COST", "0")]].concat());
+    assert_eq!(plain.bits, all.bits);
+    let run = all.run.unwrap();
+    assert!(run.pinned > 5 && run.on_disk > 20, "{run:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ struct Progress {
   size_t steps;
   unsigned long steps_run;
   size_t bytes_in_memory;
+  size_t bytes_pinned;
   size_t bytes_on_disk;
   double seconds;
   double seconds_left;
@@ -20,6 +21,7 @@ struct StepsReport {
   unsigned long steps_run;
   size_t state_bytes;
   size_t states_in_memory;
+  size_t states_pinned;
   size_t states_on_disk;
 };
 StepsReport& steps_report();
@@ -27,6 +29,8 @@ StepsReport& steps_report();
 struct Budget {
   template <class Watch>
   Budget watched(Watch watch) const;
+  template <class Bytes>
+  Budget pinned(const Bytes& bytes) const;
   template <class Folder, class Bytes>
   Budget disk(const Folder& into, const Bytes& bytes, double cost = 1) const;
 };

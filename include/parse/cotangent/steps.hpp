@@ -8,10 +8,13 @@ namespace cotangent {
 
 class Steps {};
 void keep_array(Steps& steps, const void* array, size_t bytes);
-void keep_allocation(Steps& steps, const void* array);
+template <class... Others>
+void keep_stated(Steps& steps, const void* array, size_t bytes, Others... others);
+template <class... Others>
+void keep_allocation(Steps& steps, const void* array, Others... others);
 template <class T>
 void keep_value(Steps& steps, T* value);
-void begin_steps(Steps& steps, long count, bool has_streams, bool is_last_kept);
+void begin_steps(Steps& steps, long count, bool has_streams, bool is_last_kept, bool is_exact);
 void begin_step(Steps& steps, long number);
 template <class T>
 void note(Steps& steps, T* value);

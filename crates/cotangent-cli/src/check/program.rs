@@ -308,6 +308,9 @@ impl Program {
         let run = command
             .envs(self.seconds.map(|seconds| ("COTANGENT_CHECK_SECONDS", seconds)))
             .envs(self.own_error.map(|_| (OWN_ERROR, "1")))
+            // Steps that are run again from checkpoints must begin with the same bits as the first time. To compare them is to read
+            // all of the state, parts that the program has not written yet too, which the checks of accesses would find.
+            .envs((!configuration.check).then_some(("COTANGENT_CHECK_STEPS", "1")))
             .args([&input, &output])
             .output()
             .with_context(|| format!("cannot run {}", command.get_program().display()))?;

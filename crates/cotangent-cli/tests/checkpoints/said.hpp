@@ -32,8 +32,8 @@ inline void say(const std::vector<const std::vector<float>*>& results, float las
   std::printf("bits %016llx%s\n", static_cast<unsigned long long>(sum), is_finite ? "" : " with numbers that are none");
 #ifdef WITH_STEPS
   const cotangent::StepsReport& report = cotangent::steps_report();
-  std::printf("run %llu, a state of %zu bytes, at most %zu in memory and %zu on disk\n",
+  std::printf("run %llu, a state of %zu bytes, at most %zu in memory, %zu pinned and %zu on disk\n",
               static_cast<unsigned long long>(report.steps_run), report.state_bytes, report.states_in_memory,
-              report.states_on_disk);
+              report.states_pinned, report.states_on_disk);
 #endif
 }

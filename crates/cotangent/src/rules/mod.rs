@@ -20,7 +20,7 @@ pub use math::{
 /// The manual's page of functions, in Markdown.
 pub use math::page as page_of_functions;
 pub use runtime::{
-    ALIGNED_MEMORY, ALLOCATE, Arg, CHECK_BLOCK, COPY, COPY_KIND, Call, DEVICE_TO_HOST, Enumeration, FREES,
+    ALIGNED_MEMORY, ALLOCATE, Arg, CHECK_BLOCK, CHECKPOINT, COPY, COPY_KIND, Call, DEVICE_TO_HOST, Enumeration, FREES,
     HOST_TO_HOST, HOST_ZEROS, LAST_ERROR, Move, PITCHED_MEMORY, PREPARATIONS, PUSH, RESERVE, Returns, RuntimeClass,
     SET_EVENT, SNAPSHOT, STEPS, STREAM_WAITS, Source, Symbol, TAPE, WAIT_FOR_DEVICE, WAIT_FOR_STREAM, adds_at_once,
     frees, frees_later, is_of_runtime, is_runtime, runtime_class, runtime_enumeration, runtime_header, runtime_returns,

@@ -27,6 +27,7 @@ use crate::ir::{Block, Expr, ExprKind, Function, LocalId, Place, PlaceKind, Stmt
 const ZEROS: &str = "cotangent::stream_zeros";
 const FETCH: &str = "cotangent::fetch";
 const RELEASE: &str = "cotangent::release";
+const ASK_WHERE: [&str; 2] = ["cotangent::keep_allocation", "cotangent::keep_stated"];
 
 /// Moves such sums out of the loops of a function of the host.
 pub(super) fn keep_on_device(function: &mut Function) {
@@ -58,13 +59,17 @@ struct Seen {
 impl Seen {
     fn of(function: &Function, body: &[Stmt]) -> Seen {
         let is_sum = |param: &LocalId| {
-            let mut additions = 0;
+            let (mut additions, mut harmless) = (0, 0);
             walk::each_stmt(body, &mut |stmt| {
+                // Where it lies is all that checkpoints ask.
+                if ASK_WHERE.iter().any(|call| called(stmt, call).is_some()) {
+                    harmless += walk::count_mentions(std::slice::from_ref(stmt), *param);
+                }
                 additions += usize::from(added(stmt).is_some_and(|(place, value)| {
                     pointer_of(place) == Some(*param) && !walk::expr_mentions(value, *param)
                 }));
             });
-            additions > 0 && walk::count_mentions(body, *param) == additions
+            additions > 0 && walk::count_mentions(body, *param) == additions + harmless
         };
         Seen { sums: function.params.iter().copied().filter(is_sum).collect() }
     }

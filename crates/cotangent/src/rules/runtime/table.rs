@@ -49,6 +49,9 @@ pub const FREES: &str = "cotangent::Frees";
 /// A copy of an array, by which its reverse sweep finds it again: the handle that `cotangent::take_snapshot` gives.
 pub const SNAPSHOT: &str = "cotangent::Snapshot";
 
+/// States what a step of a loop begins with.
+pub const CHECKPOINT: &str = "cotangent::checkpoint";
+
 /// The class of `cotangent/steps.hpp` that keeps states of a loop.
 pub const STEPS: &str = "cotangent::Steps";
 
@@ -96,6 +99,7 @@ pub(super) const TABLE: &[(Option<&str>, &[Row])] = &[
     (Some("<cstdlib>"), C),
     (Some("<cotangent/runtime.hpp>"), OWN),
     (Some("<cotangent/steps.hpp>"), OF_STEPS),
+    (Some("<cotangent/checkpoint.hpp>"), &[row(CHECKPOINT, Class::Query)]),
 ];
 
 const CUDA: &[Row] = &[
@@ -237,6 +241,7 @@ const OWN: &[Row] = &[
 /// Loops that are run again from checkpoints.
 const OF_STEPS: &[Row] = &[
     row("cotangent::keep_array", Class::Own),
+    row("cotangent::keep_stated", Class::Own),
     row("cotangent::keep_allocation", Class::Own),
     row("cotangent::keep_value", Class::Own),
     row("cotangent::begin_steps", Class::Own),

@@ -12,7 +12,8 @@ const TYPES: &str = include_str!("../../../../../include/common/driver_types.h")
 const OWN: &str = concat!(
     include_str!("../../../../../include/cotangent/runtime.hpp"),
     include_str!("../../../../../include/cotangent/host_tape.hpp"),
-    include_str!("../../../../../include/cotangent/steps.hpp")
+    include_str!("../../../../../include/cotangent/steps.hpp"),
+    include_str!("../../../../../include/cotangent/checkpoint.hpp")
 );
 
 /// Functions of these headers that only they themselves call.
@@ -23,6 +24,7 @@ const HELPERS: &[&str] = &[
     "check_pending",
     "described",
     "drops_pending",
+    "extent_of",
     "host_memory",
     "is_on_host",
     "kernel_name",

@@ -24,15 +24,19 @@ use std::ops::ControlFlow;
 
 use super::super::headers::{counter_of, iteration_number};
 use super::super::plan::loops::Loop;
-use super::super::plan::steps::Step;
+use super::super::plan::steps::{Extent, Step, pointers_of};
 use super::super::variables::as_pointer;
 use super::Assembly;
 use super::flat::trips;
 use crate::ir::walk::{self, PartMut, own_variable};
-use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, Stmt, StmtKind, Type};
-use crate::rules::STEPS;
-use crate::transform::locals::{copy_block, declare, rename};
+use crate::ir::{BinaryOp, Block, Expr, ExprKind, For, LocalId, Place, PlaceKind, Stmt, StmtKind, Type};
+use crate::rules::{CHECKPOINT, STEPS};
+use crate::transform::locals::{copy_block, declare, rename, without_spans};
 use crate::transform::runtime_calls::{call_of, const_void};
+
+const RUN_AGAIN: &str = "steps between those that are kept are run again";
+const ROUNDED_ANEW: &str =
+    "steps between those that are kept are run again; their atomic additions may round differently then";
 
 /// What is written for such a loop.
 pub(super) struct Steps {
@@ -45,6 +49,8 @@ pub(super) struct Steps {
     has_streams: bool,
     /// Whether the caller looks at what the loop leaves.
     outlives: bool,
+    /// Whether a step that is run again gives the same bits.
+    is_exact: bool,
 }
 
 /// How often such a loop runs, and which iteration this one is.
@@ -61,13 +67,20 @@ impl Assembly<'_> {
         let ty = Type::Opaque(STEPS.into());
         let object = Place::local(self.rules.vars.add("_steps", ty.clone()), ty);
         if let Some(local) = object.as_local() {
-            before.push(declare(local, None).noted("steps between those that are kept are run again").at(it.stmt.span));
+            let note = if step.is_rounded_anew { ROUNDED_ANEW } else { RUN_AGAIN };
+            before.push(declare(local, None).noted(note).at(it.stmt.span));
         }
-        for (pointer, bytes) in &step.arrays {
+        let of_caller = self.arrays_of_caller();
+        for (pointer, extent) in &step.arrays {
             let array = Expr::cast(pointer.uncast_pointer().clone(), const_void());
-            let args = [Some(reference(&object)), Some(array), bytes.clone()];
-            let call = if bytes.is_some() { "cotangent::keep_array" } else { "cotangent::keep_allocation" };
-            before.push(call_of(call, args.into_iter().flatten().collect()));
+            let (call, how) = match extent {
+                Extent::Known(bytes) => ("cotangent::keep_array", vec![bytes.clone()]),
+                Extent::Stated(bytes) => {
+                    ("cotangent::keep_stated", [vec![bytes.clone()], without(&of_caller, pointer)].concat())
+                }
+                Extent::Asked => ("cotangent::keep_allocation", without(&of_caller, pointer)),
+            };
+            before.push(call_of(call, [vec![reference(&object), array], how].concat()));
         }
         let shadows: Vec<Place> = step
             .values
@@ -79,14 +92,11 @@ impl Assembly<'_> {
         for place in values.into_iter().chain(shadows) {
             before.push(call_of("cotangent::keep_value", vec![reference(&object), pointer_to(&place)]));
         }
-        let once: Vec<(Stmt, Block)> = step
-            .once
-            .iter()
-            .map(|(stmt, places)| {
-                let call = |place: &Place| call_of("cotangent::recall", vec![reference(&object), pointer_to(place)]);
-                (stmt.clone(), places.iter().map(call).collect())
-            })
-            .collect();
+        let calls = |name: &str, places: &[Place]| -> Block {
+            places.iter().map(|place| call_of(name, vec![reference(&object), pointer_to(place)])).collect()
+        };
+        let once: Vec<(Stmt, Block)> =
+            step.once.iter().map(|(stmt, places)| (stmt.clone(), calls("cotangent::recall", places))).collect();
         let primal = self.primal_step(body);
         let mut again = primal.clone();
         replace(&mut again, &once);
@@ -94,13 +104,33 @@ impl Assembly<'_> {
         let noted: Vec<(Stmt, Block)> = step
             .once
             .iter()
-            .map(|(stmt, places)| {
-                let call = |place: &Place| call_of("cotangent::note", vec![reference(&object), pointer_to(place)]);
-                (stmt.clone(), [stmt.clone()].into_iter().chain(places.iter().map(call)).collect())
-            })
+            .map(|(stmt, places)| (stmt.clone(), [vec![stmt.clone()], calls("cotangent::note", places)].concat()))
             .collect();
         replace(&mut first, &noted);
-        Steps { object, first, again, once, has_streams: step.has_streams, outlives: step.outlives }
+        Steps {
+            object,
+            first,
+            again,
+            once,
+            has_streams: step.has_streams,
+            outlives: step.outlives,
+            is_exact: !step.is_rounded_anew,
+        }
+    }
+
+    /// Pointers to the arrays of the caller, and to their adjoints, as parameters give them.
+    fn arrays_of_caller(&self) -> Vec<Expr> {
+        let vars = &self.rules.vars;
+        let mut found = Vec::new();
+        for param in &self.rules.facts.primal.params {
+            found.extend(pointers_of(vars, &self.place_of(*param)));
+            let Some(shadow) = vars.shadows.local(*param) else { continue };
+            if let PlaceKind::Element(pointer, _) = &shadow.kind {
+                found.push((**pointer).clone());
+            }
+            found.extend(pointers_of(vars, shadow));
+        }
+        found
     }
 
     /// The iterations of the forward sweep begin with this.
@@ -121,8 +151,8 @@ impl Assembly<'_> {
                 (minus_one, as_long(Expr::load(Place::local(*trips, Type::INT))))
             }
         };
-        let [has_streams, outlives] = [steps.has_streams, steps.outlives].map(Expr::bool);
-        let args = vec![reference(&steps.object), count, has_streams, outlives];
+        let [has_streams, outlives, is_exact] = [steps.has_streams, steps.outlives, steps.is_exact].map(Expr::bool);
+        let args = vec![reference(&steps.object), count, has_streams, outlives, is_exact];
         before.push(call_of("cotangent::begin_steps", args));
         let mut body = vec![begin_step(steps, number)];
         if let Counted::Trips(trips) = counted {
@@ -196,6 +226,9 @@ impl Assembly<'_> {
         let mut out = Block::new();
         for stmt in block {
             let mut stmt = stmt.clone();
+            if matches!(&stmt.kind, StmtKind::Runtime { call, .. } if **call == *CHECKPOINT) {
+                continue;
+            }
             let is_pointer = |local: LocalId| self.rules.vars.function.locals[local].ty.is_pointer();
             let is_stored = stmt.as_assign().is_some_and(|(place, _)| place.ty.is_pointer());
             let begins = if let StmtKind::Declare { local, .. } = &stmt.kind { Some(*local) } else { None };
@@ -293,6 +326,12 @@ fn begin_step(steps: &Steps, number: Expr) -> Stmt {
 
 fn as_long(value: Expr) -> Expr {
     Expr::cast(value, Type::LONG)
+}
+
+/// All pointers but one.
+fn without(pointers: &[Expr], one: &Expr) -> Vec<Expr> {
+    let plain = |pointer: &Expr| without_spans(pointer.uncast_pointer());
+    pointers.iter().filter(|pointer| plain(pointer) != plain(one)).cloned().collect()
 }
 
 /// The object, handed on by reference.

@@ -5,17 +5,20 @@
 //!
 //! *Once.* What cannot be repeated gives its results to variables of the host: these are kept, and given again. A copy to memory
 //! that the loop reads nowhere is not repeated either: it is an output, and no state.
+//!
+//! *Stated.* `COTANGENT_CHECKPOINT(u, n)` in the loop says how large an array of the state is. It takes nothing out of the state but
+//! arrays that no step reads.
 
 use std::collections::BTreeSet;
 
 use super::super::plan::loops::{Iterations, Loop};
 use super::super::variables::Variables;
 use super::Values;
-use crate::analysis::{self, Base, Object};
+use crate::analysis::{self, Base, Object, uses_memory};
 use crate::diagnostic::{CANNOT_REPEAT, Diagnostic};
 use crate::ir::walk;
-use crate::ir::{Expr, ExprKind, LocalId, OpaqueArg, Place, Stmt, StmtKind, Type, Unread};
-use crate::rules::{DEVICE_TO_HOST, RuntimeClass, runtime_class};
+use crate::ir::{BinaryOp, Expr, ExprKind, LocalId, OpaqueArg, Place, Stmt, StmtKind, Type, Unread};
+use crate::rules::{CHECKPOINT, DEVICE_TO_HOST, RuntimeClass, runtime_class};
 use crate::source::Span;
 
 /// Copies to the host of at most so many bytes are kept and not made again.
@@ -26,16 +29,34 @@ const LARGEST_NUMBER: i128 = 8;
 
 /// What is known about the steps of a loop.
 pub(in crate::transform::reverse) struct Step {
-    /// Pointers to the arrays of the state, and the bytes of each; none where the runtime is to be asked.
-    pub(in crate::transform::reverse) arrays: Vec<(Expr, Option<Expr>)>,
+    /// Pointers to the arrays of the state.
+    pub(in crate::transform::reverse) arrays: Vec<(Expr, Extent)>,
     /// Variables of the state.
     pub(in crate::transform::reverse) values: Vec<LocalId>,
     /// Whether something is done in other streams than the default one.
     pub(in crate::transform::reverse) has_streams: bool,
     /// Whether some of the arrays are the caller's, who looks at them afterwards.
     pub(in crate::transform::reverse) outlives: bool,
+    /// Whether its kernels add floating numbers atomically: what is run again may differ in its last bits.
+    pub(in crate::transform::reverse) is_rounded_anew: bool,
     /// Statements that happen once, and the variables that hold their results.
     pub(in crate::transform::reverse) once: Vec<(Stmt, Vec<Place>)>,
+}
+
+/// An array whose size the loop's body states.
+struct Stated {
+    pointer: LocalId,
+    bytes: Expr,
+}
+
+/// How large an array of the state is.
+pub(in crate::transform::reverse) enum Extent {
+    /// So many bytes, with which the function allocates it.
+    Known(Expr),
+    /// So many bytes, as the loop's body says.
+    Stated(Expr),
+    /// The runtime is asked. Other arrays of the caller may lie in the same allocation.
+    Asked,
 }
 
 impl Values<'_> {
@@ -47,10 +68,12 @@ impl Values<'_> {
         if it.head.is_some() && self.iterations(it) == Iterations::Counted {
             return Err(cannot_repeat(it.stmt.span, "no formula gives the counter of a step"));
         }
-        let once = self.what_happens_once(it, body)?;
+        let read = self.read_in(it);
+        let once = self.what_happens_once(body, &read)?;
         let written = self.written_again(it, body, &once);
         let outer = self.pointers_before(it, body);
-        let mut arrays: Vec<(Expr, Option<Expr>)> = Vec::new();
+        let stated = self.stated_arrays(it, body)?;
+        let mut arrays = Vec::new();
         let mut covered = BTreeSet::new();
         let mut outlives = false;
         for pointer in outer {
@@ -66,9 +89,24 @@ impl Values<'_> {
             if targets.iter().any(|object| self.is_part(object) || object.base == Base::Unread) {
                 return Err(cannot_repeat(it.stmt.span, "a pointer may point to a variable, or to an array"));
             }
+            let known = self.vars.facts.known_bytes(&pointer, self.frames);
+            let bytes =
+                stated.iter().find(|stated| pointer.as_local() == Some(stated.pointer)).map(|found| &found.bytes);
+            let extent = match (known, bytes) {
+                (Some(bytes), _) => Extent::Known(bytes),
+                (None, Some(bytes)) => Extent::Stated(bytes.clone()),
+                (None, None) => Extent::Asked,
+            };
+            let is_asked = matches!(extent, Extent::Asked);
+            if is_asked && !stated.is_empty() && targets.iter().any(|object| object.overlaps_any(&read)) {
+                let why = "a step reads and changes an array that no COTANGENT_CHECKPOINT of this loop names";
+                return Err(cannot_repeat(it.stmt.span, why));
+            }
             covered.extend(targets);
-            let bytes = self.vars.facts.known_bytes(&pointer, self.frames);
-            arrays.push((pointer, bytes));
+            arrays.push((pointer, extent));
+        }
+        if arrays.iter().any(|(_, extent)| !matches!(extent, Extent::Known(_))) {
+            self.arrays_of_caller_are_known(it)?;
         }
         let mut values = Vec::new();
         for object in &written {
@@ -85,7 +123,8 @@ impl Values<'_> {
         }
         values.sort_unstable();
         values.dedup();
-        Ok(Step { arrays, values, has_streams: has_streams(body), outlives, once })
+        let is_rounded_anew = self.adds_in_any_order(body);
+        Ok(Step { arrays, values, has_streams: has_streams(body), outlives, is_rounded_anew, once })
     }
 
     /// What the loop writes whenever it is run: all but outputs.
@@ -120,6 +159,7 @@ impl Values<'_> {
                     }
                 }
             }
+            StmtKind::Runtime { call, .. } if **call == *CHECKPOINT => {}
             StmtKind::Runtime { call, args, .. } => {
                 let to = runtime_class(call).and_then(RuntimeClass::ends).map(|(to, _)| to);
                 let others = args.iter().enumerate().filter(|(position, _)| Some(*position) != to);
@@ -149,6 +189,22 @@ impl Values<'_> {
             | StmtKind::Pop { .. } => {}
         });
         found
+    }
+
+    /// Whether kernels that are launched in a block add floating numbers in the order in which threads come.
+    fn adds_in_any_order(&self, body: &[Stmt]) -> bool {
+        let module = self.vars.facts.module;
+        let mut is_found = false;
+        walk::each_stmt(body, &mut |stmt| {
+            let StmtKind::Launch(launch) = &stmt.kind else { return };
+            for id in analysis::ordering::called(module, launch.kernel).into_iter().chain([launch.kernel]) {
+                walk::each_stmt(&module.functions[id].body, &mut |stmt| {
+                    is_found |=
+                        matches!(&stmt.kind, StmtKind::Atomic { place, .. } if matches!(place.ty, Type::Float(_)));
+                });
+            }
+        });
+        is_found
     }
 
     /// Whether memory may be looked at when the function has ended.
@@ -183,11 +239,71 @@ impl Values<'_> {
         found
     }
 
+    /// Whether the function's parameters still lead to all arrays of the caller when the loop begins: each ends where another one in
+    /// the same allocation begins.
+    fn arrays_of_caller_are_known(&self, it: &Loop<'_>) -> Result<(), Diagnostic> {
+        let facts = self.vars.facts;
+        let writes = |block: &[Stmt], to: &BTreeSet<Object>| {
+            let mut count = 0;
+            walk::each_stmt(block, &mut |stmt| {
+                count += usize::from(
+                    analysis::stmt_writes(facts.objects, stmt).iter().any(|object| object.overlaps_any(to)),
+                );
+            });
+            count
+        };
+        let why = |what: &str| format!("{what}, so that it is not known where arrays of the caller end");
+        for param in &facts.primal.params {
+            let place = Place::local(*param, facts.primal.locals[*param].ty.clone());
+            let pointers = pointers_of(self.vars, &place);
+            let own = facts.objects.of_place(&place);
+            let is_changed = || writes(&facts.primal.body, &own) > writes(std::slice::from_ref(it.stmt), &own);
+            if !pointers.is_empty() && is_changed() {
+                let name = &facts.primal.locals[*param].name;
+                return Err(cannot_repeat(it.stmt.span, &why(&format!("`{name}` is made to point elsewhere"))));
+            }
+            if pointers.iter().any(|pointer| pointer.ty.pointee().is_some_and(|to| uses_memory(facts.module, to))) {
+                return Err(cannot_repeat(it.stmt.span, &why("arrays are reached through pointers in memory")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The arrays whose sizes the loop's body states.
+    fn stated_arrays(&self, it: &Loop<'_>, body: &[Stmt]) -> Result<Vec<Stated>, Diagnostic> {
+        let mut found = Vec::new();
+        for stmt in body {
+            let StmtKind::Runtime { call, args, .. } = &stmt.kind else { continue };
+            let [array, count] = args.as_slice() else { continue };
+            if **call != *CHECKPOINT {
+                continue;
+            }
+            let pointer = array.uncast_pointer().as_local().filter(|local| !it.declared.contains(local));
+            let (Some(pointer), Some(element)) = (pointer, array.ty.pointee()) else {
+                return Err(cannot_repeat(
+                    stmt.span,
+                    "what is stated is not an array from before the loop, by its name",
+                ));
+            };
+            if walk::loads_any(count, &mut |place| self.is_of_steps(it, place)) {
+                return Err(cannot_repeat(stmt.span, "how large the array is differs from step to step"));
+            }
+            let size = Expr::new(ExprKind::SizeOf(element.clone()), Type::SIZE);
+            found.push(Stated { pointer, bytes: Expr::binary(BinaryOp::Multiply, count.clone(), size) });
+        }
+        Ok(found)
+    }
+
+    /// Whether a place lives in a loop, or is changed by it.
+    fn is_of_steps(&self, it: &Loop<'_>, place: &Place) -> bool {
+        place.as_local().is_some_and(|local| it.declared.contains(&local))
+            || self.vars.facts.objects.of_place(place).iter().any(|object| object.overlaps_any(&it.written))
+    }
+
     /// The statements of a step that cannot be repeated.
-    fn what_happens_once(&self, it: &Loop<'_>, body: &[Stmt]) -> Result<Vec<(Stmt, Vec<Place>)>, Diagnostic> {
+    fn what_happens_once(&self, body: &[Stmt], read: &BTreeSet<Object>) -> Result<Vec<(Stmt, Vec<Place>)>, Diagnostic> {
         let mut found = Vec::new();
         let mut refused = None;
-        let read = self.read_in(it);
         walk::each_stmt(body, &mut |stmt| match &stmt.kind {
             StmtKind::Opaque { code, args, into } => {
                 let is_handed = args.iter().any(|arg| match arg {
@@ -201,7 +317,7 @@ impl Values<'_> {
                 let places = args.iter().filter_map(OpaqueArg::variable).chain(into).cloned().collect();
                 found.push((stmt.clone(), places));
             }
-            StmtKind::Runtime { call, args, into: None } if self.is_output(call, args, &read) => {
+            StmtKind::Runtime { call, args, into: None } if self.is_output(call, args, read) => {
                 found.push((stmt.clone(), Vec::new()));
             }
             StmtKind::Runtime { call, args, into } => match self.runtime_once(call, args, into.as_ref()) {
@@ -282,6 +398,12 @@ fn has_streams(body: &[Stmt]) -> bool {
 }
 
 /// The pointers that a place is or has.
+pub(in crate::transform::reverse) fn pointers_of(vars: &Variables<'_>, place: &Place) -> Vec<Expr> {
+    let mut found = Vec::new();
+    pointers_in(vars, place, &mut found);
+    found
+}
+
 fn pointers_in(vars: &Variables<'_>, place: &Place, found: &mut Vec<Expr>) {
     match &place.ty {
         Type::Pointer(_) => found.push(Expr::load(place.clone())),

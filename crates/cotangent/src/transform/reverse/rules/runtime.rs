@@ -7,7 +7,7 @@ use super::{Pair, Rules};
 use crate::analysis::{Base, Object, uses_memory};
 use crate::diagnostic::{CONSTANT_MEMORY, Diagnostic, NO_DERIVATIVE, UNKNOWN_POINTER};
 use crate::ir::{BinaryOp, Block, Expr, ExprKind, Module, Place, Stmt, StmtKind, Type};
-use crate::rules::{Move, RuntimeClass, SET_EVENT, STREAM_WAITS, Symbol, WAIT_FOR_DEVICE, runtime_class};
+use crate::rules::{CHECKPOINT, Move, RuntimeClass, SET_EVENT, STREAM_WAITS, Symbol, WAIT_FOR_DEVICE, runtime_class};
 use crate::source::Span;
 use crate::transform::locals::assign;
 use crate::transform::runtime_calls::{call_like, call_of, null_stream, optional, pointer_of, typed, wait_for};
@@ -103,6 +103,8 @@ impl Rules<'_> {
                 );
             }
             (RuntimeClass::Own, _) => self.check_own_call(call, args, stmt.span),
+            // The plan has read it.
+            (RuntimeClass::Query, _) if call == CHECKPOINT => pair.forward.clear(),
             (RuntimeClass::Query, _) => {}
             // With fewer arguments than they take, which Clang does not let pass.
             (
