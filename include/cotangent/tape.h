@@ -49,7 +49,7 @@ typedef enum cotangent_tape_status {
   COTANGENT_TAPE_HELD = 2,      // pushed while the lane is read again
   COTANGENT_TAPE_MARK = 3,      // no mark of this lane, or no longer
   COTANGENT_TAPE_OBJECT = 4,    // no such object
-  COTANGENT_TAPE_OPTIONS = 5,   // impossible sizes
+  COTANGENT_TAPE_OPTIONS = 5,   // impossible sizes, or compression through io_uring
   COTANGENT_TAPE_MEMORY = 6,    // the system gave no memory
   COTANGENT_TAPE_BUDGET = 7,    // the budget is used up, and there is no disk, or there are more lanes than slabs
   COTANGENT_TAPE_PANICKED = 8,  // a fault of the library
@@ -87,6 +87,7 @@ typedef struct cotangent_tape_options {
   // or wait for somebody who does. As for `progress`, it must not use the lane and must not throw; several threads may be in it.
   int (*full)(void* context, const char* folder);
   void* context;  // of both
+  uint32_t compress;  // not zero: blocks that go to disk are compressed as long as that pays; through threads only
 } cotangent_tape_options;
 
 // What a lane has cost since it was opened. The layer below is the disk.
@@ -96,6 +97,8 @@ typedef struct cotangent_tape_stats {
   uint64_t hits;           // what was there when it was needed
   uint64_t stalls;         // what had to be waited for
   uint64_t stalled_ns;
+  uint64_t bytes_saved;     // kept from being written by compression
+  uint64_t times_given_up;  // compression, because it did not pay; it is tried again now and then
 } cotangent_tape_stats;
 
 // A tape is a budget that lanes share. It may be closed before its lanes are. If no file can be made in a folder, errno says why.

@@ -18,7 +18,7 @@ pub enum Error {
     Object,
     /// Sizes that no tape can have.
     #[error(
-        "a slab must be a power of two between 64 KiB and 1 GiB, and the budget at least four slabs; see `Options`"
+        "a slab must be a power of two between 64 KiB and 1 GiB, and the budget at least four slabs beside what compression needs, which works through threads only; see `Options`"
     )]
     Options,
     /// The system gave no memory.

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use crate::disk::faulty::{self, Fault, State, When};
-use crate::disk::{Engine, Transfer};
+use crate::disk::{Buffers, Engine, Transfer};
 use crate::store::OnFull;
 use crate::{Error, Lane, Mark, Options, Tape};
 
@@ -24,23 +24,43 @@ const SCENARIOS: [(&str, Scenario); 6] = [
     ("room again", room_again),
 ];
 
+/// What is pushed as this number: mostly such that a block of them can be compressed, and some not.
+fn value(number: u64) -> u64 {
+    if number / SLAB % 4 == 3 { random(number) } else { number }
+}
+
+/// A number that says nothing about its neighbours (splitmix64).
+fn random(number: u64) -> u64 {
+    let number = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+/// A budget of so many slabs, beside what compression needs.
+fn budget(slabs: usize, disks: &Arc<Mutex<State>>) -> usize {
+    let for_compression = if disks.lock().unwrap().compress { Buffers::share_of(0, 64 << 10) } else { 0 };
+    slabs * (64 << 10) + for_compression
+}
+
 fn tape(slabs: usize, disks: &Arc<Mutex<State>>, folders: usize, on_full: Option<OnFull>) -> Result<Tape, Error> {
-    let options = Options { slab_bytes: 64 << 10, budget_bytes: slabs * (64 << 10), on_full, ..Options::default() };
+    let (budget_bytes, compress) = (budget(slabs, disks), disks.lock().unwrap().compress);
+    let options = Options { slab_bytes: 64 << 10, budget_bytes, on_full, compress, ..Options::default() };
     Tape::with_engines(&options, (0..folders).map(|disk| faulty::open(disks, disk)).collect(), None)
 }
 
 fn push(lane: &mut Lane, numbers: impl Iterator<Item = u64>) -> Result<(), Error> {
-    numbers.into_iter().try_for_each(|i| lane.push(i))
+    numbers.into_iter().try_for_each(|i| lane.push(value(i)))
 }
 
 fn pop(lane: &mut Lane, numbers: impl DoubleEndedIterator<Item = u64>) -> Result<(), Error> {
-    numbers.rev().try_for_each(|i| lane.pop::<u64>().map(|value| assert_eq!(value, i)))
+    numbers.rev().try_for_each(|i| lane.pop().map(|popped: u64| assert_eq!(popped, value(i))))
 }
 
 fn read_again(lane: &mut Lane, mark: Mark, numbers: impl DoubleEndedIterator<Item = u64>) -> Result<(), Error> {
     let mut again = lane.reread()?;
     again.seek(mark)?;
-    numbers.rev().try_for_each(|i| again.pop::<u64>().map(|value| assert_eq!(value, i)))
+    numbers.rev().try_for_each(|i| again.pop().map(|popped: u64| assert_eq!(popped, value(i))))
 }
 
 /// Many numbers through a budget of four slabs: some read again, back and on, and all popped.
@@ -58,7 +78,7 @@ fn one_lane(disks: &Arc<Mutex<State>>) -> Result<(), Error> {
     pop(&mut lane, NUMBERS / 2 + 1..=NUMBERS)?;
     pop(&mut lane, 0..NUMBERS / 2)?;
     assert_eq!(lane.pop::<u64>(), Err(Error::Empty));
-    assert!(tape.peak_bytes() <= 4 * (64 << 10));
+    assert!(tape.peak_bytes() <= budget(4, disks));
     Ok(())
 }
 
@@ -100,7 +120,7 @@ fn three_lanes(disks: &Arc<Mutex<State>>) -> Result<(), Error> {
     result = result.and(pop(second, (1 << 32)..(1 << 32) + 8 * SLAB));
     result = result.and(pop(first, 0..8 * SLAB));
     result = result.and(pop(third, 0..3 * SLAB));
-    assert!(tape.peak_bytes() <= 6 * (64 << 10));
+    assert!(tape.peak_bytes() <= budget(6, disks));
     result
 }
 
@@ -136,9 +156,8 @@ fn limit(disks: &Arc<Mutex<State>>, blocks: Option<usize>, is_blind: bool) {
     state.is_blind = is_blind;
 }
 
-fn with(scenario: Scenario, fault: Option<(When, Fault)>) -> (Result<(), Error>, State) {
-    let disks = Arc::new(Mutex::new(State::default()));
-    disks.lock().unwrap().fault = fault;
+fn with(scenario: Scenario, compress: bool, fault: Option<(When, Fault)>) -> (Result<(), Error>, State) {
+    let disks = Arc::new(Mutex::new(State { fault, compress, ..State::default() }));
     let result = scenario(&disks);
     let state = std::mem::take(&mut *disks.lock().unwrap());
     (result, state)
@@ -159,17 +178,28 @@ const OUTCOMES: [(Fault, &[Result<(), Error>]); 9] = [
 
 #[test]
 fn thousands_of_faults_and_no_wrong_value() {
+    inject(false);
+}
+
+#[test]
+fn thousands_of_faults_of_compressed_blocks_and_no_wrong_value() {
+    inject(true);
+}
+
+fn inject(compress: bool) {
     let mut faults = 0;
     for (name, scenario) in SCENARIOS {
-        let (result, healthy) = with(scenario, None);
+        let (result, healthy) = with(scenario, compress, None);
         assert_eq!(result, Ok(()), "{name}");
         assert!(healthy.calls > 20, "{name}: {} calls", healthy.calls);
         let mut seen = [0; OUTCOMES.len()];
         // Each call alone, and then many of one run.
-        let single = (1..=healthy.calls).map(When::Once);
+        // Every third is enough of those that take longer.
+        let step = if compress { 3 } else { 1 };
+        let single = (1..=healthy.calls).step_by(step).map(When::Once);
         for when in single.chain([2, 3, 7, 20].map(When::Every)) {
             for ((fault, allowed), seen) in OUTCOMES.iter().zip(&mut seen) {
-                let (result, state) = with(scenario, Some((when, *fault)));
+                let (result, state) = with(scenario, compress, Some((when, *fault)));
                 assert!(state.met > 0 && allowed.contains(&result), "{name}, {when:?}, {fault:?}: {result:?}");
                 faults += state.met;
                 *seen += usize::from(result.is_err());
@@ -181,6 +211,59 @@ fn thousands_of_faults_and_no_wrong_value() {
     }
     println!("{faults} faults, and each was an error or did no harm");
     assert!(faults >= 1000, "{faults} faults only");
+}
+
+/// Bits change in the file between a push and its pop, wherever it is: in frames, their lengths, what fills the sector, seals, holes.
+#[test]
+fn changed_bits_of_compressed_blocks_are_noticed() {
+    let mut random = 1u64;
+    let mut noticed = 0;
+    for round in 0..400 {
+        let disks = Arc::new(Mutex::new(State { compress: true, ..State::default() }));
+        let tape = tape(4, &disks, 1, None).unwrap();
+        let mut lane = tape.lane();
+        push(&mut lane, 0..14 * SLAB).unwrap();
+        let stats = lane.stats();
+        assert!(stats.bytes_saved > stats.bytes_written && stats.times_given_up == 0, "{stats:?}");
+        {
+            let file = &mut disks.lock().unwrap().files[0];
+            for _ in 0..1 + round % 5 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                // Half of them near the beginning of a block, where its frames are.
+                let at = (random >> 33) as usize % file.len();
+                let at = if random >> 20 & 1 == 0 { at } else { at - at % (64 << 10) + at % 4096 };
+                let at = at.min(file.len() - 1);
+                file[at] ^= 1 << (random >> 24 & 7);
+            }
+        }
+        match pop(&mut lane, 0..14 * SLAB) {
+            Ok(()) => {}
+            Err(error) => {
+                assert_eq!(error, Error::Corrupt);
+                noticed += 1;
+            }
+        }
+    }
+    assert!(noticed > 150, "{noticed}");
+}
+
+/// What cannot be compressed is written as it is, and soon without a try.
+#[test]
+fn compression_is_given_up_and_tried_again() {
+    let disks = Arc::new(Mutex::new(State { compress: true, ..State::default() }));
+    let tape = tape(4, &disks, 1, None).unwrap();
+    let mut lane = tape.lane();
+    let count = 40 * SLAB;
+    (0..count).for_each(|i| lane.push(random(i)).unwrap());
+    let before = lane.stats();
+    assert_eq!((before.bytes_saved, before.times_given_up), (0, 1));
+    assert!(before.bytes_written >= 30 * (64 << 10));
+    // Some hundred blocks later it is tried again, and zeros are compressed again.
+    (0..600 * SLAB).for_each(|_| lane.push(0u64).unwrap());
+    assert!(lane.stats().bytes_saved > 50 * (60 << 10), "{:?}", lane.stats());
+    (0..600 * SLAB).for_each(|_| assert_eq!(lane.pop(), Ok(0u64)));
+    (0..count).rev().for_each(|i| assert_eq!(lane.pop(), Ok(random(i))));
+    assert_eq!(lane.stats().times_given_up, 1);
 }
 
 #[test]

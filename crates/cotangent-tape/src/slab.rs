@@ -82,8 +82,7 @@ impl Slab {
         unsafe { std::slice::from_raw_parts_mut(self.hi(), SEAL_BYTES) }
     }
 
-    /// All bytes, the seal too. No cursor may be in the slab.
-    #[cfg(test)]
+    /// All bytes, the seal too. No lane may be reading them.
     pub(crate) fn all_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `all`, and this is the owner.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Counts since the lane was opened. C has the same, with the time in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Bytes sent to disk.
+    /// Bytes that were written to disk, as they are there.
     pub bytes_written: u64,
     /// Bytes fetched from disk.
     pub bytes_read: u64,
@@ -15,4 +15,8 @@ pub struct Stats {
     pub stalls: u64,
     /// How long it waited in all.
     pub stalled: Duration,
+    /// Bytes that compression kept from being written.
+    pub bytes_saved: u64,
+    /// How often compression was given up because it did not pay. It is tried again now and then.
+    pub times_given_up: u64,
 }

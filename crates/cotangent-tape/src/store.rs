@@ -57,7 +57,7 @@ impl Store {
     }
 
     pub(crate) fn stats(&self) -> Stats {
-        self.member.locked(|blocks| Ok(blocks.stats)).unwrap_or_default()
+        self.member.locked(|blocks| Ok(blocks.stats())).unwrap_or_default()
     }
 
     /// The folder that the last error is about; without one, the first.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::disk::{self, Io, OpenEngine, in_folder};
+use crate::disk::{self, Buffers, Io, OpenEngine, in_folder};
 use crate::error::Error;
 use crate::lane::Lane;
 use crate::pool::Pool;
@@ -29,6 +29,9 @@ pub struct Options {
     pub on_full: Option<OnFull>,
     /// How slabs get to the disk.
     pub io: Io,
+    /// Whether blocks are compressed on their way to the disk, as long as that pays. A part of the budget is for it, a sixteenth or six
+    /// slabs, at least one, each with 960 KiB. Through threads only.
+    pub compress: bool,
 }
 
 impl Default for Options {
@@ -40,6 +43,7 @@ impl Default for Options {
             spill_more: Vec::new(),
             on_full: None,
             io: Io::Automatic,
+            compress: false,
         }
     }
 }
@@ -47,9 +51,20 @@ impl Default for Options {
 impl Options {
     fn check(&self) -> Result<(), Error> {
         let slab = self.slab_bytes;
-        let fits = slab.is_power_of_two() && (64 << 10..=1 << 30).contains(&slab) && self.budget_bytes / slab >= 4;
+        let is_slab = slab.is_power_of_two() && (64 << 10..=1 << 30).contains(&slab);
         let is_second = self.spill.is_some() || self.spill_more.is_empty();
-        if fits && is_second { Ok(()) } else { Err(Error::Options) }
+        let has_threads = !self.compress || self.io != Io::Uring;
+        if is_slab && self.slabs() >= 4 && is_second && has_threads { Ok(()) } else { Err(Error::Options) }
+    }
+
+    /// Bytes of the budget for compression.
+    fn set_aside(&self) -> usize {
+        if self.compress { Buffers::share_of(self.budget_bytes, self.slab_bytes) } else { 0 }
+    }
+
+    /// How many slabs the rest of the budget is.
+    fn slabs(&self) -> usize {
+        self.budget_bytes.saturating_sub(self.set_aside()) / self.slab_bytes
     }
 
     /// All folders, in the order in which they are used.
@@ -93,8 +108,12 @@ impl Tape {
             let name = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
             Folder { open, path, name, room: Mutex::default() }
         });
-        let pool = Pool::new(options.slab_bytes, options.budget_bytes / options.slab_bytes);
-        let shared = Arc::new(Shared::new(pool, folders.collect(), options.on_full.clone()));
+        let pool = Pool::new(options.slab_bytes, options.slabs());
+        let buffers = match options.set_aside() {
+            0 => None,
+            share => Some(Arc::new(Buffers::new(share, options.slab_bytes).ok_or(Error::Memory)?)),
+        };
+        let shared = Arc::new(Shared::new(pool, folders.collect(), options.on_full.clone(), buffers));
         Ok(Tape { shared, watcher, lanes: Arc::new(AtomicU32::new(0)) })
     }
 
@@ -107,7 +126,8 @@ impl Tape {
 
     /// The most memory that the lanes ever had at a time, in bytes.
     pub fn peak_bytes(&self) -> usize {
-        self.shared.pool.most_mapped() * self.shared.pool.slab_bytes()
+        let buffers = self.shared.buffers.as_ref().map_or(0, |buffers| buffers.used_bytes());
+        self.shared.pool.most_mapped() * self.shared.pool.slab_bytes() + buffers
     }
 }
 
@@ -127,6 +147,13 @@ mod tests {
         for (slab, budget) in [(0, 1 << 30), (3 << 20, 1 << 30), (4096, 1 << 30), (1 << 20, 3 << 20)] {
             assert_eq!(with(slab, budget), Some(Error::Options));
         }
+        let compressed = |budget_bytes, io| {
+            Tape::new(Options { slab_bytes: 64 << 10, budget_bytes, io, compress: true, ..Options::default() }).err()
+        };
+        assert_eq!(compressed(2 << 20, Io::Threads), None);
+        assert_eq!(compressed(2 << 20, Io::Uring), Some(Error::Options));
+        // Four slabs, and none of them left for that.
+        assert_eq!(compressed(256 << 10, Io::Threads), Some(Error::Options));
     }
 
     #[test]

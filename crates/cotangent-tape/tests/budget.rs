@@ -42,11 +42,20 @@ fn sixty_four_lanes_on_sixty_four_threads_keep_the_budget() {
 
 /// With sixteen slabs a lane, four, and the least that there may be.
 pub(crate) fn sixty_four_lanes(folder: &Path) {
-    for (slab_bytes, io) in [(64 << 10, Io::Uring), (256 << 10, Io::Threads), (1 << 20, Io::Threads)] {
+    let kinds = [
+        (64 << 10, Io::Uring, false),
+        (256 << 10, Io::Threads, false),
+        (1 << 20, Io::Threads, false),
+        (64 << 10, Io::Threads, true),
+        (256 << 10, Io::Threads, true),
+    ];
+    for (slab_bytes, io, compress) in kinds {
         let is_least = slab_bytes * LANES == BUDGET;
         let before = memory("VmRSS");
         std::fs::write("/proc/self/clear_refs", "5").expect("this process may do so");
-        let tape = tape(folder, slab_bytes, BUDGET, io);
+        let spill = Some(folder.to_owned());
+        let options = Options { slab_bytes, budget_bytes: BUDGET, spill, io, compress, ..Options::default() };
+        let tape = Tape::new(options).expect("options of the test");
         let barrier = Barrier::new(LANES);
         std::thread::scope(|scope| {
             for seed in 0..LANES {
@@ -55,7 +64,7 @@ pub(crate) fn sixty_four_lanes(folder: &Path) {
             }
         });
         let (counted, most) = (tape.peak_bytes(), memory("VmHWM") - before);
-        eprintln!("slabs of {slab_bytes}: {counted} counted, {most} resident");
+        eprintln!("slabs of {slab_bytes}, compressed {compress}: {counted} counted, {most} resident");
         assert!(counted <= BUDGET && counted > BUDGET / 2, "{counted}");
         assert!(most <= BUDGET + BUDGET / 20 && most > BUDGET / 2, "{most}");
     }

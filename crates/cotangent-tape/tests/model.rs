@@ -36,6 +36,15 @@ proptest! {
     }
 
     #[test]
+    fn it_is_one_compressed(program in operations(100), slabs in 4..12usize) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let options = small(slabs, &folder, Io::Threads);
+        // The buffer's slab and what zstd needs.
+        let budget_bytes = options.budget_bytes + (1 << 20);
+        run(Options { budget_bytes, compress: true, ..options }, &program)?;
+    }
+
+    #[test]
     fn it_is_one_through_threads(program in operations(100), slabs in 4..12usize) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         run(small(slabs, &folder, Io::Threads), &program)?;

@@ -66,6 +66,28 @@ fn both_engines_give_everything_back() {
     }
 }
 
+/// Zeros, numbers and what cannot be compressed, in turns, through the real disk: whether it pays there or not.
+#[test]
+fn compressed_blocks_come_back() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = Options { budget_bytes: 4 << 20, compress: true, ..options(folder.path(), Io::Automatic) };
+    let tape = Tape::new(options).expect("options of the test");
+    let mut lane = tape.lane();
+    let number = |i: u64| match i / 30_000 % 3 {
+        0 => 0.0,
+        1 => (i as f64 * 1e-3).sin(),
+        // The middle digits of a square.
+        _ => (i as f64 * 0.618_033_988_749_894_9 * 1e4).powi(2).fract(),
+    };
+    for round in 0..3 {
+        (0..2_000_000).for_each(|i| assert_eq!(lane.push(number(i)), Ok(())));
+        (0..2_000_000).rev().for_each(|i| assert_eq!(lane.pop(), Ok(number(i)), "{round}"));
+    }
+    let stats = lane.stats();
+    // The first blocks are compressed before anything can be known about the disk.
+    assert!(stats.bytes_saved > 64 << 10 && stats.bytes_read > 1 << 20, "{stats:?}");
+}
+
 #[test]
 fn a_killed_process_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,8 +1,9 @@
 //! The benchmark of the tape: `cargo bench -p cotangent-tape` prints each figure with what was promised. Contenders take
 //! turns, times are minima of the thread's own processor time; the disk is measured by the wall clock. With a path
-//! behind `--svg` the curves are drawn there; `-- lanes`, `-- spill` and `-- sizes` run one part. The last one writes 93 GiB.
+//! behind `--svg` the curves are drawn there; `-- lanes`, `-- spill`, `-- compress` and `-- sizes` run one part. The last one writes 93 GiB.
 
 mod clock;
+mod compress;
 mod contenders;
 mod lanes;
 mod plot;
@@ -11,7 +12,9 @@ mod spill;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let is_wanted = |part: &str| {
-        !arguments.iter().any(|other| ["lanes", "spill", "sizes"].contains(&other.as_str()) && other != part)
+        !arguments
+            .iter()
+            .any(|other| ["lanes", "spill", "compress", "sizes"].contains(&other.as_str()) && other != part)
     };
     let svg = arguments.iter().position(|argument| argument == "--svg").and_then(|at| arguments.get(at + 1));
     if is_wanted("lanes") {
@@ -19,6 +22,9 @@ fn main() {
     }
     if is_wanted("spill") {
         spill::run();
+    }
+    if is_wanted("compress") {
+        compress::run();
     }
     if is_wanted("sizes") {
         spill::sizes();

@@ -29,7 +29,7 @@ pub(crate) enum When {
 /// All disks of a tape, shared with the test.
 #[derive(Default)]
 pub(crate) struct State {
-    files: Vec<Vec<u8>>,
+    pub(crate) files: Vec<Vec<u8>>,
     pub(crate) calls: usize,
     pub(crate) fault: Option<(When, Fault)>,
     /// How many calls had the fault.
@@ -38,6 +38,8 @@ pub(crate) struct State {
     pub(crate) limit: Option<(usize, usize)>,
     /// Whether room cannot be reserved, so that only a write finds a full disk.
     pub(crate) is_blind: bool,
+    /// Whether tapes of these disks compress.
+    pub(crate) compress: bool,
 }
 
 /// Engines of one disk; each has a file of its own.
@@ -76,29 +78,43 @@ impl State {
     }
 
     fn run(&mut self, disk: usize, file: usize, transfer: &mut Transfer) -> io::Result<usize> {
+        let direction = transfer.direction;
+        transfer.run(false, |start, bytes, offset| {
+            // SAFETY: so many bytes belong to the transfer, and no lane of the tests reads while we run.
+            let memory = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
+            self.call((disk, file), direction, memory, offset as usize)
+        })
+    }
+
+    fn call(
+        &mut self,
+        (disk, file): (usize, usize),
+        direction: Direction,
+        memory: &mut [u8],
+        offset: usize,
+    ) -> io::Result<usize> {
         let fault = self.fault();
-        let (offset, done) = (transfer.offset() as usize, transfer.done);
-        let mut bytes = transfer.slab.bytes() - done;
+        let mut bytes = memory.len();
         match fault {
             Some(Fault::Errno(errno)) => return Err(io::Error::from_raw_os_error(errno)),
             Some(Fault::Short(most)) => bytes = bytes.min(most),
-            Some(Fault::Lost) if transfer.direction == Direction::Write => return Ok(bytes),
+            Some(Fault::Lost) if direction == Direction::Write => return Ok(bytes),
             Some(Fault::Flip(_) | Fault::Lost) | None => {}
         }
         let end = offset + bytes;
-        if transfer.direction == Direction::Write && self.is_full(disk, end) {
+        if direction == Direction::Write && self.is_full(disk, end) {
             return Err(io::Error::from_raw_os_error(libc::ENOSPC));
         }
         let file = &mut self.files[file];
         if file.len() < end {
             file.resize(end, 0);
         }
-        let memory = &mut transfer.slab.all_mut()[done..done + bytes];
-        match transfer.direction {
+        let memory = &mut memory[..bytes];
+        match direction {
             Direction::Write => file[offset..end].copy_from_slice(memory),
             Direction::Read => memory.copy_from_slice(&file[offset..end]),
         }
-        if let (Some(Fault::Flip(at)), Direction::Read) = (fault, transfer.direction) {
+        if let (Some(Fault::Flip(at)), Direction::Read) = (fault, direction) {
             memory[at % bytes] ^= 1;
         }
         Ok(bytes)
@@ -117,8 +133,7 @@ impl Engine for Faulty {
         }
     }
 
-    fn start(&mut self, mut transfer: Transfer) {
-        transfer.prepare();
+    fn start(&mut self, transfer: Transfer) {
         self.waiting.push(transfer);
     }
 

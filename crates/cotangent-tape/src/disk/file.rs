@@ -8,6 +8,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Direct I/O goes on at multiples of this only.
+pub(crate) const SECTOR: usize = 4096;
+
 /// Opens a nameless file in the folder. File systems without direct I/O get the usual one.
 pub(crate) fn open(folder: &Path) -> io::Result<File> {
     nameless(folder, libc::O_DIRECT).or_else(|error| match error.raw_os_error() {

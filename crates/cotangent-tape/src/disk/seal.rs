@@ -24,12 +24,21 @@ pub(crate) enum SealError {
 }
 
 impl Seal {
-    /// Writes the seal to the end of the slab; the checksum is kept in memory too.
-    pub(crate) fn put(&self, slab: &mut Slab) -> u32 {
+    /// Seals the data of a slab, at its end.
+    pub(crate) fn put_on(&self, slab: &mut Slab) -> u32 {
+        // Two slices, because a lane may be reading the data meanwhile.
+        let (start, bytes) = (slab.lo(), slab.bytes() - SEAL_BYTES);
+        // SAFETY: so many bytes belong to the slab, before the seal.
+        let data = unsafe { std::slice::from_raw_parts(start, bytes) };
+        self.put(data, slab.seal_mut())
+    }
+
+    /// Writes the seal of these bytes to the place behind them; the checksum is kept in memory too.
+    pub(crate) fn put(&self, data: &[u8], place: &mut [u8]) -> u32 {
         let words = [MAGIC, self.lane, self.block, self.generation];
         let mut checksum = crc32fast::Hasher::new();
-        checksum.update(slab.data());
-        let (words_of_seal, stated) = slab.seal_mut().split_at_mut(SEAL_BYTES - 4);
+        checksum.update(data);
+        let (words_of_seal, stated) = place.split_at_mut(SEAL_BYTES - 4);
         words_of_seal.fill(0);
         for (place, word) in words_of_seal.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -40,9 +49,8 @@ impl Seal {
         checksum
     }
 
-    /// Whether the slab is the block with this seal and checksum.
-    pub(crate) fn check(&self, slab: &Slab, checksum: u32) -> Result<(), SealError> {
-        let all = slab.all();
+    /// Whether these bytes, the seal at their end, are the block with this seal and checksum.
+    pub(crate) fn check(&self, all: &[u8], checksum: u32) -> Result<(), SealError> {
         let (bytes, stated) = all.split_at(all.len() - 4);
         let actual = crc32fast::hash(bytes);
         if actual.to_le_bytes() != *stated {
@@ -67,8 +75,8 @@ mod tests {
             *byte = (index * 7 % 251) as u8;
         }
         let seal = Seal { lane: 3, block: 5, generation: 8 };
-        let checksum = seal.put(&mut slab);
-        assert_eq!(seal.check(&slab, checksum), Ok(()));
+        let checksum = seal.put_on(&mut slab);
+        assert_eq!(seal.check(slab.all(), checksum), Ok(()));
         let mut random = 1u64;
         for round in 0..10_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -78,20 +86,20 @@ mod tests {
             let change = if round % 3 == 0 { 1 << (random >> 20 & 7) } else { (random >> 40) as u8 | 1 };
             let flip = |slab: &mut Slab| slab.all_mut()[at..at + length].iter_mut().for_each(|byte| *byte ^= change);
             flip(&mut slab);
-            assert!(seal.check(&slab, checksum).is_err(), "{round}: {length} bytes at {at}");
+            assert!(seal.check(slab.all(), checksum).is_err(), "{round}: {length} bytes at {at}");
             flip(&mut slab);
         }
-        assert_eq!(seal.check(&slab, checksum), Ok(()));
+        assert_eq!(seal.check(slab.all(), checksum), Ok(()));
     }
 
     #[test]
     fn another_block_is_stale() {
         let mut slab = Slab::map(64 << 10).unwrap();
         let seal = Seal { lane: 3, block: 5, generation: 8 };
-        let checksum = seal.put(&mut slab);
+        let checksum = seal.put_on(&mut slab);
         for other in [Seal { lane: 4, ..seal }, Seal { block: 6, ..seal }, Seal { generation: 9, ..seal }] {
-            assert_eq!(other.check(&slab, checksum), Err(SealError::Stale));
+            assert_eq!(other.check(slab.all(), checksum), Err(SealError::Stale));
         }
-        assert_eq!(seal.check(&slab, checksum ^ 1), Err(SealError::Stale));
+        assert_eq!(seal.check(slab.all(), checksum ^ 1), Err(SealError::Stale));
     }
 }

@@ -70,24 +70,20 @@ fn work(queue: &Queue<Job>) {
     }
 }
 
-/// One call of the system.
+/// The calls of the system for a transfer: one, as a rule.
 fn call(file: &File, transfer: &mut Transfer) -> io::Result<usize> {
-    transfer.prepare();
-    let offset = transfer.offset() as i64;
-    let (start, bytes) = transfer.rest();
-    // SAFETY: the slab is borrowed for the whole call, and so long.
-    let moved = unsafe {
-        match transfer.direction {
-            Direction::Write => libc::pwrite(file.as_raw_fd(), start.cast(), bytes, offset),
-            Direction::Read => libc::pread(file.as_raw_fd(), start.cast(), bytes, offset),
-        }
-    };
-    let moved = usize::try_from(moved).map_err(|_| io::Error::last_os_error())?;
-    if transfer.direction == Direction::Read && moved == bytes {
-        // Kept for the lane, which has less time.
-        let _ = transfer.check();
-    }
-    Ok(moved)
+    let direction = transfer.direction;
+    transfer.run(true, |start, bytes, offset| {
+        let (file, offset) = (file.as_raw_fd(), offset as i64);
+        // SAFETY: the slab, or the buffer of what was compressed, is borrowed for the whole call, and so long.
+        let moved = unsafe {
+            match direction {
+                Direction::Write => libc::pwrite(file, start.cast(), bytes, offset),
+                Direction::Read => libc::pread(file, start.cast(), bytes, offset),
+            }
+        };
+        usize::try_from(moved).map_err(|_| io::Error::last_os_error())
+    })
 }
 
 /// The engine of one lane.

@@ -3,10 +3,8 @@
 
 use std::io;
 
+use super::file::SECTOR;
 use super::{Direction, Engine, Transfer};
-
-/// Direct I/O goes on at multiples of this only.
-const SECTOR: usize = 4096;
 
 /// How often a transfer may be interrupted without moving a byte. Beyond that the disk is taken to be broken.
 const TRIES: usize = 1000;
@@ -83,7 +81,7 @@ impl Transfers {
 /// Counts bytes that have moved; whether these were the last.
 fn advance(transfer: &mut Transfer, bytes: usize) -> io::Result<bool> {
     transfer.done += bytes;
-    if transfer.done >= transfer.slab.bytes() {
+    if transfer.done >= transfer.bytes_on_disk() {
         return Ok(true);
     }
     let before = transfer.done - bytes;

@@ -35,6 +35,8 @@ pub struct COptions {
     progress: Option<unsafe extern "C" fn(*mut c_void, *const Progress)>,
     full: Option<unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int>,
     context: *mut c_void,
+    /// Not zero: blocks are compressed as long as that pays.
+    compress: u32,
 }
 
 /// `cotangent_tape_stats`.
@@ -46,12 +48,15 @@ pub struct CStats {
     hits: u64,
     stalls: u64,
     stalled_ns: u64,
+    bytes_saved: u64,
+    times_given_up: u64,
 }
 
 impl From<Stats> for CStats {
     fn from(stats: Stats) -> Self {
-        let Stats { bytes_written, bytes_read, hits, stalls, stalled } = stats;
-        CStats { bytes_written, bytes_read, hits, stalls, stalled_ns: stalled.as_nanos() as u64 }
+        let Stats { bytes_written, bytes_read, hits, stalls, stalled, bytes_saved, times_given_up } = stats;
+        let stalled_ns = stalled.as_nanos() as u64;
+        CStats { bytes_written, bytes_read, hits, stalls, stalled_ns, bytes_saved, times_given_up }
     }
 }
 
@@ -118,6 +123,7 @@ unsafe fn read_options(options: &COptions) -> Options {
             })
         }),
         io: if options.use_io_uring == 0 { default.io } else { Io::Uring },
+        compress: options.compress != 0,
     }
 }
 
@@ -426,6 +432,7 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("offsetof(cotangent_tape_options, use_io_uring)", offset_of!(COptions, use_io_uring)),
         ("offsetof(cotangent_tape_options, progress)", offset_of!(COptions, progress)),
         ("offsetof(cotangent_tape_options, context)", offset_of!(COptions, context)),
+        ("offsetof(cotangent_tape_options, compress)", offset_of!(COptions, compress)),
         ("sizeof(cotangent_tape_progress)", size_of::<Progress>()),
         ("offsetof(cotangent_tape_progress, bytes)", offset_of!(Progress, bytes)),
         ("offsetof(cotangent_tape_progress, bytes_on_disk)", offset_of!(Progress, bytes_on_disk)),
@@ -436,6 +443,8 @@ pub fn layout() -> Vec<(&'static str, usize)> {
         ("offsetof(cotangent_tape_stats, hits)", offset_of!(CStats, hits)),
         ("offsetof(cotangent_tape_stats, stalls)", offset_of!(CStats, stalls)),
         ("offsetof(cotangent_tape_stats, stalled_ns)", offset_of!(CStats, stalled_ns)),
+        ("offsetof(cotangent_tape_stats, bytes_saved)", offset_of!(CStats, bytes_saved)),
+        ("offsetof(cotangent_tape_stats, times_given_up)", offset_of!(CStats, times_given_up)),
         ("COTANGENT_TAPE_EMPTY", Error::Empty.code() as usize),
         ("COTANGENT_TAPE_HELD", Error::Held.code() as usize),
         ("COTANGENT_TAPE_MARK", Error::Mark.code() as usize),
@@ -470,7 +479,7 @@ const MESSAGES: &[&CStr] = &[
     c"pushed while the lane is being read again; end the re-reading first",
     c"the mark does not lie on this lane (any more)",
     c"the object on top of the side lane is of another type, or there is none",
-    c"a slab must be a power of two between 64 KiB and 1 GiB, and the budget at least four slabs; see `Options`",
+    c"a slab must be a power of two between 64 KiB and 1 GiB, and the budget at least four slabs beside what compression needs, which works through threads only; see `Options`",
     c"no memory for another slab; set a budget and a folder to spill to",
     c"the budget is used up; raise it, or name a folder to spill to; with one, a lane needs a slab, and another while it is read again",
     c"internal error of the tape library; please report it",

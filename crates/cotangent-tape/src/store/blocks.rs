@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::files::{Files, disk_error};
 use super::shared::Shared;
-use crate::disk::{Direction, Seal, SealError, Transfer};
+use crate::disk::{Direction, Packing, Seal, SealError, Transfer};
 use crate::error::Error;
 use crate::slab::{SEAL_BYTES, Slab};
 use crate::stats::Stats;
@@ -39,17 +39,21 @@ pub(crate) struct Blocks {
     /// Kept so that a lane which goes to and fro over the end of a slab does not visit the pool each time.
     pub(super) spare: Option<Slab>,
     files: Option<Files>,
+    /// If blocks are to be compressed.
+    packing: Option<Arc<Packing>>,
     /// Blocks fetched only to be read again: below `evicted`, and yet in both places or on their way.
     pub(super) viewed: Vec<usize>,
     /// The block in which the lane has a pointer, while it is read again: it stays where it is.
     pub(super) reading: Option<usize>,
-    pub(super) stats: Stats,
+    stats: Stats,
 }
 
 pub(super) struct Block {
     pub(super) place: Place,
     generation: u64,
     checksum: u32,
+    /// To how many bytes it was compressed; zero if it was not.
+    packed: usize,
     /// Whose file has the copy.
     folder: usize,
     /// How many folders had no room when it was written.
@@ -67,6 +71,7 @@ pub(super) enum Place {
 impl Blocks {
     pub(super) fn new(shared: Arc<Shared>, lane: u64) -> Self {
         let stats = Stats::default();
+        let packing = shared.buffers.as_ref().map(|buffers| Arc::new(Packing::new(Arc::clone(buffers))));
         Self {
             shared,
             lane,
@@ -75,6 +80,7 @@ impl Blocks {
             saved: 0,
             spare: None,
             files: None,
+            packing,
             viewed: Vec::new(),
             reading: None,
             stats,
@@ -91,6 +97,11 @@ impl Blocks {
         (self.evicted * (self.shared.pool.slab_bytes() - SEAL_BYTES)) as u64
     }
 
+    pub(super) fn stats(&self) -> Stats {
+        let times_given_up = self.packing.as_ref().map_or(0, |packing| packing.times_given_up());
+        Stats { times_given_up, ..self.stats }
+    }
+
     /// The folder of the last error.
     pub(super) fn troubled(&self) -> usize {
         self.files.as_ref().map_or(0, |files| files.troubled)
@@ -99,7 +110,7 @@ impl Blocks {
     /// Keeps a full slab.
     pub(super) fn push(&mut self, full: Slab) {
         let place = Place::Memory(full);
-        self.blocks.push(Block { place, generation: 0, checksum: 0, folder: 0, refused: 0 });
+        self.blocks.push(Block { place, generation: 0, checksum: 0, packed: 0, folder: 0, refused: 0 });
     }
 
     /// An empty slab, if that costs no other block its place.
@@ -306,8 +317,8 @@ impl Blocks {
         block.folder = folder;
         block.generation = seal.generation;
         self.saved = index + 1;
-        self.stats.bytes_written += slab_bytes;
-        self.files()?.start(folder, Transfer::write(slab, seal))
+        let packing = self.packing.clone();
+        self.files()?.start(folder, Transfer::write(slab, seal, packing))
     }
 
     /// Begins to read a block that is on disk only.
@@ -317,12 +328,14 @@ impl Blocks {
     }
 
     pub(super) fn start_reading(&mut self, index: usize, slab: Slab) -> Result<(), Error> {
-        self.stats.bytes_read += slab.bytes() as u64;
+        let packing = self.packing.clone();
         let block = &mut self.blocks[index];
         block.place = Place::Reading;
-        let (folder, checksum) = (block.folder, block.checksum);
+        let (folder, checksum, packed) = (block.folder, block.checksum, block.packed);
         let seal = Seal { lane: self.lane, block: index as u64, generation: block.generation };
-        self.files()?.start(folder, Transfer::read(slab, seal, checksum))
+        let transfer = Transfer::read(slab, seal, checksum, packed, packing);
+        self.stats.bytes_read += transfer.bytes_on_disk() as u64;
+        self.files()?.start(folder, transfer)
     }
 
     /// Returns when the block is no longer under way. Others may arrive much earlier: `meanwhile` keeps the disk busy.
@@ -355,13 +368,16 @@ impl Blocks {
                 (Direction::Read, Ok(())) => transfer.check().map_err(seal_error),
                 (Direction::Read | Direction::Write, _) => Ok(()),
             };
-            let checksum = transfer.checksum();
+            let (checksum, packed, bytes) = (transfer.checksum(), transfer.packed(), transfer.bytes_on_disk());
             let Transfer { slab, block: index, direction, .. } = transfer;
             let block = &mut self.blocks[index];
             match (direction, result) {
                 (Direction::Write, Ok(())) => {
+                    self.stats.bytes_written += bytes as u64;
+                    self.stats.bytes_saved += (slab.bytes() - bytes) as u64;
                     block.place = Place::Both(slab);
                     block.checksum = checksum;
+                    block.packed = packed;
                     block.refused = 0;
                 }
                 (Direction::Write, Err(error)) => {

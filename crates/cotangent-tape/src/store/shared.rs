@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 use super::blocks::Blocks;
-use crate::disk::OpenEngine;
+use crate::disk::{Buffers, OpenEngine};
 use crate::error::Error;
 use crate::pool::Pool;
 use crate::sanitizer;
@@ -37,6 +37,8 @@ pub(crate) struct Shared {
     /// In the order in which they are used.
     pub(crate) folders: Vec<Folder>,
     pub(crate) on_full: Option<OnFull>,
+    /// If blocks are to be compressed.
+    pub(crate) buffers: Option<Arc<Buffers>>,
     members: Mutex<Vec<Weak<Member>>>,
     /// The locks in a forked child may be shut for ever.
     process: u32,
@@ -62,8 +64,13 @@ pub(crate) struct Member {
 }
 
 impl Shared {
-    pub(crate) fn new(pool: Pool, folders: Vec<Folder>, on_full: Option<OnFull>) -> Self {
-        Self { pool, folders, on_full, members: Mutex::default(), process: std::process::id() }
+    pub(crate) fn new(
+        pool: Pool,
+        folders: Vec<Folder>,
+        on_full: Option<OnFull>,
+        buffers: Option<Arc<Buffers>>,
+    ) -> Self {
+        Self { pool, folders, on_full, buffers, members: Mutex::default(), process: std::process::id() }
     }
 
     /// Whether there is a folder to spill to.

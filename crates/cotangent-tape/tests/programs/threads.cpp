@@ -86,20 +86,28 @@ static void errors_are_thrown_once_a_region(tape::Tape& shared) {
   }
 }
 
-// With a folder as argument, four threads share half a megabyte of memory, and the rest goes there.
+static void sweep_on_threads(tape::Tape& shared) {
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::thread> threads;
+    for (int seed = 0; seed < 4; ++seed) threads.emplace_back([&, seed] { sweep(shared, seed); });
+    for (auto& thread : threads) thread.join();
+  }
+}
+
+// With a folder as argument, four threads share half a megabyte of memory, and the rest goes there; then with compression.
 int main(int count, char** arguments) {
   cotangent_tape_options options = {};
   options.slab_bytes = 64 << 10;
   if (count > 1) {
     options.budget_bytes = std::size_t(512) << 10;
     options.spill = arguments[1];
+    tape::Tape plain(options);
+    sweep_on_threads(plain);
+    options.budget_bytes += std::size_t(1) << 20;
+    options.compress = 1;
   }
   tape::Tape shared(options);
-  for (int round = 0; round < 3; ++round) {
-    std::vector<std::thread> threads;
-    for (int seed = 0; seed < 4; ++seed) threads.emplace_back([&, seed] { sweep(shared, seed); });
-    for (auto& thread : threads) thread.join();
-  }
+  sweep_on_threads(shared);
   a_stack_is_like_a_vector(shared);
   errors_are_thrown_once_a_region(shared);
 }
