@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 /// After so many blocks in a row that did not pay, compression is given up.
-const MISSES: u32 = 8;
+const MISSES: u32 = 16;
 
 /// So many blocks go the other way, for comparison.
 const TRIAL: u32 = 16;
@@ -65,8 +65,13 @@ impl Judge {
             self.blocks = 0;
         }
         let is_trial = self.blocks < TRIAL;
-        self.blocks += 1;
-        let turn = Turn { is_packed: is_trial == self.is_given_up, is_timed };
+        let is_packed = is_trial == self.is_given_up;
+        let others = if is_packed { self.plain.under_way } else { self.packed.under_way };
+        // A trial counts from when it has the threads to itself.
+        if !is_trial || others == 0 {
+            self.blocks += 1;
+        }
+        let turn = Turn { is_packed, is_timed };
         if is_timed {
             self.tick();
             self.meter(turn).under_way += 1;
@@ -78,7 +83,8 @@ impl Judge {
     pub(crate) fn end(&mut self, turn: Turn, became_smaller: bool) -> u64 {
         if turn.is_timed {
             self.tick();
-            self.meter(turn).end();
+            let others = self.packed.under_way + self.plain.under_way - self.meter(turn).under_way;
+            self.meter(turn).end(others == 0);
         }
         if turn.is_packed {
             self.judge(became_smaller);
@@ -86,14 +92,15 @@ impl Judge {
         self.times_given_up
     }
 
-    /// Shares the time since the last event among the blocks that were under way, however they go.
+    /// Counts the time since the last event, if all blocks under way went the same way: those that wait for others of the other way say
+    /// nothing about theirs.
     fn tick(&mut self) {
         let now = Instant::now();
-        let meters = [&mut self.packed, &mut self.plain];
-        let all = meters[0].under_way + meters[1].under_way;
-        if let (Some(since), 1..) = (self.since.replace(now), all) {
-            let share = (now - since) / all;
-            meters.into_iter().for_each(|meter| meter.busy += share * meter.under_way);
+        let time = self.since.replace(now).map_or(Duration::ZERO, |since| now - since);
+        match (self.packed.under_way, self.plain.under_way) {
+            (1.., 0) => self.packed.busy += time,
+            (0, 1..) => self.plain.busy += time,
+            (0, 0) | (1.., 1..) => {}
         }
     }
 
@@ -127,7 +134,7 @@ impl Judge {
     }
 }
 
-/// How fast blocks go one way: their share of the time in which blocks were on their way, several at a time.
+/// How fast blocks go one way: the time in which at least one of them was on its way, and none of the others.
 #[derive(Default)]
 struct Meter {
     under_way: u32,
@@ -136,9 +143,9 @@ struct Meter {
 }
 
 impl Meter {
-    fn end(&mut self) {
+    fn end(&mut self, is_alone: bool) {
         self.under_way = self.under_way.saturating_sub(1);
-        self.blocks += 1;
+        self.blocks += u32::from(is_alone);
         if self.blocks > MEMORY {
             self.blocks /= 2;
             self.busy /= 2;
@@ -198,13 +205,15 @@ mod tests {
     fn threads_that_work_at_a_time_share_the_time() {
         let mut judge = Judge::default();
         let turns = [(); 4].map(|()| judge.begin(true));
-        let plain = Turn { is_packed: false, ..turns[0] };
-        judge.plain.under_way += 1;
-        judge.since = judge.since.map(|since| since - Duration::from_secs(10));
+        judge.since = judge.since.map(|since| since - Duration::from_secs(2));
         assert_eq!(turns.map(|turn| judge.end(turn, true)), [0; 4]);
-        let one = judge.packed.time_a_block().unwrap().as_secs_f64();
-        assert!((2.0..2.1).contains(&one), "{one}");
-        judge.end(plain, false);
-        assert!(judge.plain.busy.as_secs_f64() >= 2.0 && judge.plain.busy.as_secs_f64() < 2.1);
+        let seconds = |judge: &Judge| judge.packed.time_a_block().unwrap().as_secs_f64();
+        assert!((0.5..0.6).contains(&seconds(&judge)), "{}", seconds(&judge));
+        // Beside a block of the other way nothing is learnt.
+        let turn = judge.begin(true);
+        judge.plain.under_way += 1;
+        judge.since = judge.since.map(|since| since - Duration::from_secs(100));
+        judge.end(turn, true);
+        assert!((0.5..0.6).contains(&seconds(&judge)), "{}", seconds(&judge));
     }
 }
