@@ -247,21 +247,7 @@ impl Layers {
     /// Fetches what will be wanted next if it is read from `end` downwards: to the device, as far as half of the chunks
     /// there are enough for it, and to pinned memory. Only into chunks that can be had at once.
     pub(super) fn fetch_ahead(&mut self, end: usize) -> Result<(), Error> {
-        let begin = end.saturating_sub(self.device.chunks / 2);
-        // What lies above was read just now, and is wanted again sooner than what lies below.
-        let lowest_wanted = self.number_at(begin);
-        for index in (begin..end).rev() {
-            let piece = self.pieces[index];
-            let Some(Places { device: Place::Nowhere, pinned: Place::Here(from) }) = self.chunks.get(&piece.number)
-            else {
-                continue;
-            };
-            let from = Arc::clone(from);
-            let Some(to) = self.device_chunk_now(lowest_wanted) else { break };
-            self.pinned.stats.bytes_read += piece.bytes as u64;
-            // SAFETY: no array is named.
-            unsafe { self.fill(piece, Source::Chunk(from), to) };
-        }
+        let begin = self.fetch_to_device(end);
         if end < self.pieces.len() {
             // What is read again stays on the lane, which fetches ahead itself.
             return Ok(());
@@ -277,6 +263,34 @@ impl Layers {
             self.take_from_lane(chunk)?;
         }
         Ok(())
+    }
+
+    /// What of it goes to the device. Gives the lowest piece that may be there.
+    fn fetch_to_device(&mut self, end: usize) -> usize {
+        let begin = end.saturating_sub(self.device.chunks / 2);
+        // What lies above was read just now, and is wanted again sooner than what lies below.
+        let lowest_wanted = self.number_at(begin);
+        for index in (begin..end).rev() {
+            if !self.fetch(index, lowest_wanted) {
+                break;
+            }
+        }
+        begin
+    }
+
+    /// Starts to copy a piece that is in pinned memory only to the device, into a chunk that is free or whose piece is older
+    /// than `newer`. False if there is no such chunk.
+    fn fetch(&mut self, index: usize, newer: u64) -> bool {
+        let piece = self.pieces[index];
+        let Some(Places { device: Place::Nowhere, pinned: Place::Here(from) }) = self.chunks.get(&piece.number) else {
+            return true;
+        };
+        let from = Arc::clone(from);
+        let Some(to) = self.device_chunk_now(newer) else { return false };
+        self.pinned.stats.bytes_read += piece.bytes as u64;
+        // SAFETY: no array is named.
+        unsafe { self.fill(piece, Source::Chunk(from), to) };
+        true
     }
 
     /// Ends what reading pieces again has begun on the lane.
@@ -360,21 +374,32 @@ impl Layers {
         unsafe { self.driver.start(copy) };
     }
 
-    /// The chunk that a piece is best read from.
+    /// The chunk that a piece is best read from. What is in pinned memory comes to the device first, for a copy from there
+    /// to the array would hold up the caller's stream for the bus's time: a host that is far ahead waits instead, while
+    /// that stream has work.
     fn find(&mut self, index: usize) -> Result<Arc<Chunk>, Error> {
         let number = self.pieces[index].number;
         let mut is_from_lane = false;
+        let mut is_counted = false;
         loop {
             match self.chunks.get(&number) {
                 Some(Places { device: Place::Here(chunk), .. }) => {
-                    self.device.stats.hits += 1;
+                    self.device.stats.hits += u64::from(!is_counted);
                     return Ok(Arc::clone(chunk));
                 }
                 Some(Places { device: Place::Coming, .. }) => self.stall(Memory::Device)?,
                 Some(Places { pinned: Place::Here(chunk), .. }) => {
                     let hits = if is_from_lane { &mut self.memory.hits } else { &mut self.pinned.stats.hits };
-                    *hits += 1;
-                    return Ok(Arc::clone(chunk));
+                    *hits += u64::from(!is_counted);
+                    is_counted = true;
+                    let chunk = Arc::clone(chunk);
+                    if self.fetch(index, u64::MAX) {
+                        self.fetch_to_device(index);
+                    } else if self.is_device_chunk_to_come() {
+                        self.stall(Memory::Device)?;
+                    } else {
+                        return Ok(chunk);
+                    }
                 }
                 Some(Places { pinned: Place::Coming, .. }) => self.stall(Memory::Pinned)?,
                 Some(Places { device: Place::Nowhere, pinned: Place::Nowhere }) => return Err(Error::Panicked),
@@ -482,6 +507,12 @@ impl Layers {
             .free
             .pop()
             .or_else(|| self.evict(Memory::Device, |number, places| number < newer && is_below(number, places)))
+    }
+
+    /// Whether a copy is under way from or to a chunk on the device; its chunk may be had when it has ended.
+    fn is_device_chunk_to_come(&self) -> bool {
+        let idle = self.chunks.values().filter(|places| places.device.is_idle()).count();
+        self.device.free.len() + idle < self.device.chunks
     }
 
     /// A pinned chunk. There is always one to come: what is in pinned memory can move on to the lane.
