@@ -4,4 +4,5 @@ mod budget;
 mod c_and_cpp;
 mod model;
 mod model_support;
+mod overlap;
 mod process;
