@@ -17,9 +17,6 @@ __device__ __forceinline__ void add_anywhere(T* address, T value) {
 
 // With checks it is looked at whether all threads of the block come, with one address.
 COTANGENT_UNCHECKED inline void come_together(const void* address, CotangentSite site) {
-  if (!api->checking) {
-    return;
-  }
   static thread_local const void* one;
   one = address;
   barrier(COTANGENT_BARRIER_PLAIN, 0, site);
@@ -29,9 +26,30 @@ COTANGENT_UNCHECKED inline void come_together(const void* address, CotangentSite
   barrier(COTANGENT_BARRIER_PLAIN, 0, site);
 }
 
-// The addition of all threads of a block to one place: here they run one after the other, and each adds.
+// Sums for the threads of a block, which run one after the other on one processor. With checks each adds by itself, so that its
+// access is seen.
+template <class T>
+COTANGENT_UNCHECKED inline bool add_to_block_sum(T* address, T value) {
+  if (api->checking) {
+    return false;
+  }
+  if (block_sum.place == address) {
+    block_sum.sum += value;
+  } else {
+    settle_block_sum();
+    block_sum = {address, value, [](void* place, double sum) {
+                   if (sum != 0) atomicAdd(static_cast<T*>(place), static_cast<T>(sum));
+                 }};
+  }
+  return true;
+}
+
+// The addition of all threads of a block to one place.
 template <class T>
 COTANGENT_INLINE void add_together(T* address, T value, CotangentSite site = here()) {
+  if (add_to_block_sum(address, value)) {
+    return;
+  }
   come_together(address, site);
   if (value != 0) {
     atomicAdd(address, value);

@@ -162,6 +162,15 @@ inline float4 atomicAdd(float4* address, float4 value) {
                 atomicAdd(&address->z, value.z), atomicAdd(&address->w, value.w)};
 }
 
-COTANGENT_INLINE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-COTANGENT_INLINE void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-COTANGENT_INLINE void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+COTANGENT_INLINE void __threadfence() {
+  ::cotangent::settle_block_sum();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+COTANGENT_INLINE void __threadfence_block() {
+  ::cotangent::settle_block_sum();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+COTANGENT_INLINE void __threadfence_system() {
+  ::cotangent::settle_block_sum();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}

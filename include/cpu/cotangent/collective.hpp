@@ -25,11 +25,16 @@ COTANGENT_UNCHECKED inline T from_bits(uint64_t bits) {
 
 COTANGENT_UNCHECKED inline uint64_t collective(CotangentCollective operation, unsigned mask, uint64_t value,
                                                CotangentSite site, unsigned argument = 0, unsigned width = 32) {
+  settle_block_sum();
   return api->collective(operation, mask, value, argument, width, site.file, site.line);
 }
 
 COTANGENT_UNCHECKED inline int barrier(CotangentBarrier kind, int predicate, CotangentSite site) {
-  return api->barrier(kind, predicate, site.file, site.line);
+  settle_block_sum();
+  const int result = api->barrier(kind, predicate, site.file, site.line);
+  // A thread that ended may have completed the barrier.
+  settle_block_sum();
+  return result;
 }
 
 template <class T>

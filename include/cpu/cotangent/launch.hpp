@@ -106,6 +106,8 @@ COTANGENT_INLINE void run_blocks(const Kernel& kernel, const CotangentLaunch& la
                                  uint64_t count, Arguments... arguments) {
   const CotangentDim grid = launch.grid;
   const CotangentDim block = launch.block;
+  // A block that failed may have left one.
+  block_sum.place = nullptr;
   for (uint64_t index = first; index < first + count; ++index) {
     const unsigned block_x = static_cast<unsigned>(index % grid.x);
     const unsigned block_y = static_cast<unsigned>(index / grid.x % grid.y);
@@ -121,6 +123,7 @@ COTANGENT_INLINE void run_blocks(const Kernel& kernel, const CotangentLaunch& la
         }
       }
     }
+    settle_block_sum();
   }
 }
 

@@ -35,6 +35,7 @@ namespace cotangent {
 const CotangentApi* api = nullptr;
 __thread bool in_kernel COTANGENT_THREAD_LOCAL = false;
 __thread unsigned int dynamic_bytes COTANGENT_THREAD_LOCAL = 0;
+__thread BlockSum block_sum COTANGENT_THREAD_LOCAL = {nullptr, 0, nullptr};
 
 uint64_t managed_begin = 0;
 uint64_t managed_end = 0;
@@ -51,11 +52,16 @@ CotangentDim* enter_block(const CotangentLaunch* launch, CotangentDim block_inde
   ::gridDim = dim3(launch->grid.x, launch->grid.y, launch->grid.z);
   static_assert(sizeof(uint3) == sizeof(CotangentDim), "the runtime writes threadIdx as a CotangentDim");
   in_kernel = true;
+  // A block that failed may have left one.
+  block_sum.place = nullptr;
   dynamic_bytes = static_cast<unsigned int>(launch->shared_bytes);
   return reinterpret_cast<CotangentDim*>(&::threadIdx);
 }
 
-void leave_block() { in_kernel = false; }
+void leave_block() {
+  settle_block_sum();
+  in_kernel = false;
+}
 
 void assertion_failed(const char* expression, const char* file, unsigned line, const char* function) {
   if (api != nullptr) api->assert_failed(expression, file, line, function);

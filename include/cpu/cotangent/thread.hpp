@@ -72,6 +72,23 @@ constexpr CotangentSite here(const char* file = __builtin_FILE(), unsigned line 
   return CotangentSite{file, line};
 }
 
+// What the threads of the running block have added to one place, and the place has not received yet
+// (`add_together`): one atomic operation a block, as on a GPU.
+struct BlockSum {
+  void* place;
+  double sum;
+  void (*receive)(void* place, double sum);
+};
+extern __thread BlockSum block_sum COTANGENT_THREAD_LOCAL;
+
+// Before others may look: where a thread waits or orders its accesses, and at the end of the block.
+COTANGENT_UNCHECKED inline void settle_block_sum() {
+  if (block_sum.place != nullptr) {
+    block_sum.receive(block_sum.place, block_sum.sum);
+    block_sum.place = nullptr;
+  }
+}
+
 // The stream that a program means: with this macro (--default-stream per-thread) no stream is the thread's own.
 COTANGENT_UNCHECKED inline void* stream_of(void* stream) {
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
