@@ -119,11 +119,12 @@ pub(super) fn add_launcher(
 }
 
 /// Appends `NAME_launch(grid, block, shared, stream, arguments…)`, which launches other kernels in the place of one where
-/// conditions hold: these are in terms of the kernel's parameters and of the sizes of the launch.
+/// conditions hold, and then clears what is named with its size: all in terms of the kernel's parameters and of the sizes of the launch.
 pub(super) fn add_choice(
     module: &mut Module,
     kernel: FunctionId,
     parts: &[FunctionId],
+    fills: Vec<(Expr, Expr)>,
     conditions: Vec<Expr>,
 ) -> FunctionId {
     let dim3 = dim3(module);
@@ -138,7 +139,15 @@ pub(super) fn add_choice(
     let cond = launch.on_the_host(cond, &gradient.params, &args);
     let shared = shared_bytes(&gradient, launch.shared());
     let of = |builder: &mut FunctionBuilder<'_>, kernel| builder.push(launch.of(kernel, shared.clone(), args.clone()));
-    let then_block = builder.block(|builder| parts.iter().for_each(|part| of(builder, *part)));
+    let fill = |(array, bytes): (Expr, Expr)| {
+        let [array, bytes] = [array, bytes].map(|value| launch.on_the_host(value, &gradient.params, &args));
+        vec![array, bytes, launch.stream()]
+    };
+    let fills: Vec<Vec<Expr>> = fills.into_iter().map(fill).collect();
+    let then_block = builder.block(|builder| {
+        parts.iter().for_each(|part| of(builder, *part));
+        fills.into_iter().for_each(|fill| runtime(builder, CLEAR, fill));
+    });
     let else_block = builder.block(|builder| of(builder, kernel));
     builder.push(StmtKind::If { cond, then_block, else_block });
     let mut function = builder.finish();

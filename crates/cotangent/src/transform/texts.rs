@@ -8,21 +8,23 @@ use std::collections::{BTreeSet, HashSet};
 mod file;
 
 use self::file::{INSIDE, Options, Room, printed};
-use super::Trust;
+use super::gather::gather;
 use super::normalize::{
     Inlining, address_taken, counted_loops, gather_shared, inline_calls, loops_without_numbers, masks_of_those_present,
     name_pointers, normal_form, pointers_to_indices, remove_jumps, results_of_runtime, split_records, stores_of_warps,
 };
 use super::simplify::simplify;
 use super::sizes::slots;
+use super::{AdjointParam, Trust};
 use crate::ir;
-use crate::ir::{Function, FunctionId, Module, Stmt, StmtKind, order, text};
+use crate::ir::{Function, FunctionId, LocalId, Module, Stmt, StmtKind, order, text};
 
 /// All rooms, each with its test below.
 const ROOMS: &[Room] = &[
     room("addresses", addresses),
     room("counted", |module, options| changed(module, options, |_, function| counted_loops(function))),
     room("counters", |module, options| changed(module, options, loops_without_numbers)),
+    room("gather", gathered),
     room("inline", inlined),
     room("jumps", |module, options| changed(module, options, remove_jumps)),
     room("lanes", |module, options| changed(module, options, masks_of_those_present)),
@@ -53,7 +55,7 @@ macro_rules! tests {
     };
 }
 
-tests! { addresses_ counted counters inline jumps lanes pointers records references runtime shared simplify_ sizes_ warp_stores }
+tests! { addresses_ counted counters gather_ inline jumps lanes pointers records references runtime shared simplify_ sizes_ warp_stores }
 
 /// Runs all files of a room; what fails is shown together. A pass has the name of its room, so its test may end in `_`.
 fn check(test: &str) {
@@ -121,6 +123,31 @@ fn addresses(module: Module, options: &Options) -> Result<String, String> {
     let names: BTreeSet<&str> = address_taken(function).into_iter().map(|local| function.local_name(local)).collect();
     let names: Vec<&str> = names.into_iter().collect();
     Ok(format!("kept: {}\n", if names.is_empty() { "none".to_owned() } else { names.join(", ") }))
+}
+
+/// The kernels that are launched in the place of one whose adjoints `d_x` are those of parameters `x`, and where they are.
+fn gathered(mut module: Module, options: &Options) -> Result<String, String> {
+    let id = function(&module, options)?;
+    let kernel = module.functions[id].clone();
+    let named = |name: &str| kernel.params.iter().copied().find(|param| kernel.local_name(*param) == name);
+    let adjoint = |param: &LocalId| {
+        let primal = named(kernel.local_name(*param).strip_prefix("d_")?)?;
+        let (is_shared, is_anywhere, is_contended) = (true, false, false);
+        Some(AdjointParam { adjoint: *param, primal, is_shared, is_anywhere, is_contended })
+    };
+    let adjoints: Vec<AdjointParam> = kernel.params.iter().filter_map(adjoint).collect();
+    let Some(made) = gather(&mut module, id, &adjoints, &HashSet::new(), Trust::default()) else {
+        return Ok("nothing is gathered\n".into());
+    };
+    let mut said = String::new();
+    for part in &made.parts {
+        said += &format!("{}\n", module.functions[*part].name);
+    }
+    let launcher = &module.functions[made.launcher];
+    if let Some(StmtKind::If { cond, .. }) = launcher.body.last().map(|stmt| &stmt.kind) {
+        said += &text::print_stmt(&module, launcher, &Stmt::new(StmtKind::Return(Some(cond.clone()))));
+    }
+    Ok(said)
 }
 
 /// The formula in the place of a kernel that counts.

@@ -24,6 +24,7 @@ pub(crate) const INSIDE: &[&str] = &[
     "addresses",
     "counted",
     "counters",
+    "gather",
     "inline",
     "jumps",
     "lanes",

@@ -4,7 +4,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::digits::{Number, digits};
+use super::digits::{Digit, Number, digits};
+use super::turn::Turn;
 use crate::analysis::affine::Values;
 use crate::analysis::location::{Location, Step};
 use crate::analysis::ordering::has_barrier;
@@ -30,6 +31,16 @@ pub(super) struct Addition<'f> {
 }
 
 impl<'f> Addition<'f> {
+    /// How a digit goes around in the index.
+    pub(super) fn turn(&self, digit: &Digit) -> Option<&Turn> {
+        self.digits.iter().find(|(number, _)| number.digit == *digit)?.0.turn.as_ref()
+    }
+
+    /// Whether one does.
+    pub(super) fn is_turned(&self) -> bool {
+        self.digits.iter().any(|(number, _)| number.turn.is_some())
+    }
+
     /// The loops around it, the outermost first.
     pub(super) fn loops(&self) -> impl Iterator<Item = &'f For> {
         self.levels.iter().filter_map(|level| match level.around {

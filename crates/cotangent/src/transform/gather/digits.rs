@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use super::turn::{Turn, turn};
 use crate::analysis::affine::{Atom, INDEX_BITS, Values};
 use crate::analysis::polynomial::Polynomial;
 use crate::ir::walk::{Part, expr_parts};
@@ -38,6 +39,8 @@ pub(super) struct Number {
     pub(super) digit: Digit,
     /// As a part of an index.
     pub(super) value: Polynomial,
+    /// How the value is made of the digit, if it goes around.
+    pub(super) turn: Option<Turn>,
 }
 
 /// How many threads a launch has along an axis, as an `int`.
@@ -103,10 +106,14 @@ fn of_pointer(values: &Values<'_>, pointer: &Expr, found: &mut Vec<Number>) -> O
     }
 }
 
-fn of_expr(values: &Values<'_>, expr: &Expr, found: &mut Vec<Number>) -> Option<()> {
-    if let Some(digit) = digit(values, expr) {
-        if !found.iter().any(|known| known.digit == digit) {
-            found.push(Number { digit, value: values.index(expr)? });
+/// Adds those of an expression.
+pub(super) fn of_expr(values: &Values<'_>, expr: &Expr, found: &mut Vec<Number>) -> Option<()> {
+    let plain = digit(values, expr).map(|digit| (digit, None));
+    if let Some((digit, turn)) = plain.or_else(|| turn(values, expr).map(|(digit, turn)| (digit, Some(turn)))) {
+        match found.iter().find(|known| known.digit == digit) {
+            // As it is and turned it would be two numbers.
+            Some(known) => return (known.turn == turn).then_some(()),
+            None => found.push(Number { digit, value: values.index(expr)?, turn }),
         }
         return Some(());
     }

@@ -9,7 +9,9 @@
 
 mod additions;
 mod digits;
+mod one;
 mod target;
+mod turn;
 mod write;
 
 use std::collections::{BTreeSet, HashSet};
@@ -32,6 +34,7 @@ use crate::ir::{
 };
 use additions::{Changes, additions, is_addition};
 use digits::Digit;
+use one::Cleared;
 use target::{Target, range};
 
 /// Fewer elements are not summed by a thread each, as too few threads would have work.
@@ -68,7 +71,7 @@ pub(super) fn gather(
     let values = Values::new(module, &function, &uses, &roots, written(&roots, &function.body));
     let changes = Changes::new(&values);
     let mut gathered = BTreeSet::new();
-    let (mut kernels, mut conditions) = (Vec::new(), Vec::new());
+    let (mut kernels, mut targets, mut conditions) = (Vec::new(), Vec::new(), Vec::new());
     for (root, found) in additions(&values, &changes, &meant) {
         let Root::Param(param) = root else { continue };
         let Some(mut target) = Target::new(&values, &changes, found) else { continue };
@@ -84,6 +87,7 @@ pub(super) fn gather(
             }
         }
         kernels.push(new);
+        targets.push((target, function.local_name(primal)));
         gathered.insert(root);
     }
     if kernels.is_empty() {
@@ -91,17 +95,46 @@ pub(super) fn gather(
     }
     let mut rest = Function { name: free_name(module, format!("{}_rest", function.name)), ..function.clone() };
     drop_gathered(&mut rest.body, &roots, &gathered);
-    kernels.push(rest);
+    let mut cleared = Vec::new();
+    if let Some((one, clears, needed)) = in_one(module, &values, &changes, &targets, &rest) {
+        for condition in needed {
+            if !conditions.contains(&condition) {
+                conditions.push(condition);
+            }
+        }
+        (kernels, cleared) = (vec![one], clears);
+    } else {
+        kernels.push(rest);
+    }
     let parts = kernels.into_iter().filter_map(|part| finished(module, part, own)).collect::<Vec<_>>();
     let parts: Vec<FunctionId> = parts.into_iter().map(|part| module.functions.push(part)).collect();
-    let launcher = launch::add_choice(module, kernel, &parts, conditions);
+    let fills = cleared.iter().map(|clear| (clear.array.clone(), clear.bytes())).collect();
+    let launcher = launch::add_choice(module, kernel, &parts, fills, conditions);
     Some(Gathered { launcher, parts })
+}
+
+/// One kernel for the gathers and the rest, and what the launcher clears after it.
+fn in_one(
+    module: &Module,
+    values: &Values<'_>,
+    changes: &Changes,
+    targets: &[(Target<'_>, &str)],
+    rest: &Function,
+) -> Option<(Function, Vec<Cleared>, Vec<Expr>)> {
+    let all: Vec<&Target<'_>> = targets.iter().map(|(target, _)| target).collect();
+    let axis = one::axis_of_all(&all)?;
+    let name = free_name(module, format!("{}_gathered", values.function.name));
+    let mut function = Function { name, ..rest.clone() };
+    let cleared = one::take_clears(values, changes, &all, axis, &mut function.body)?;
+    for (target, primal) in targets {
+        write::append(module, values, changes, (target, primal), &mut function)?;
+    }
+    let needed: Option<Vec<Vec<Expr>>> = cleared.iter().map(Cleared::conditions).collect();
+    Some((function, cleared, needed?.concat()))
 }
 
 /// What must be so for a gather, in terms of the launch: the host can tell.
 fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<Expr>> {
-    let compare = |op, left: Expr, right: i128| Expr::binary(op, left, Expr::new(ExprKind::Int(right), Type::LONG));
-    let extent = |axis: Axis| product([Builtin::GridDim(axis), Builtin::BlockDim(axis)].map(wide_builtin));
     let mut conditions = Vec::new();
     for axis in Axis::ALL.into_iter().filter(|axis| !target.axes.contains(axis)) {
         conditions.push(compare(BinaryOp::Equal, extent(axis), 1));
@@ -124,6 +157,20 @@ fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<
                 conditions.push(compare(BinaryOp::Greater, long(&count), 0));
                 conditions.push(compare(BinaryOp::LessEqual, long(&count), MOST));
             }
+        }
+    }
+    for (digit, turn) in target.turns() {
+        let (_, count) = range(values, &target.additions[0], digit)?;
+        match digit {
+            Digit::Axis(axis) => conditions.push(are_threads(&turn.size, *axis)),
+            Digit::Quotient(..) | Digit::Remainder(..) | Digit::Counter(_) if turn.size == count => {}
+            Digit::Quotient(..) | Digit::Remainder(..) | Digit::Counter(_) => {
+                conditions.push(Expr::binary(BinaryOp::LessEqual, long(&turn.size), long(&count)));
+            }
+        }
+        // Once around at most; by one is around of any size that there is.
+        if turn.by.abs() > 1 {
+            conditions.push(compare(BinaryOp::GreaterEqual, long(&turn.size), turn.by.abs().into()));
         }
     }
     let mut elements: Option<Expr> = None;
@@ -153,6 +200,20 @@ fn needed(values: &Values<'_>, target: &Target<'_>, trust: Trust) -> Option<Vec<
         conditions.push(compare(BinaryOp::GreaterEqual, elements?, FEWEST));
     }
     open_conditions(conditions)
+}
+
+fn compare(op: BinaryOp, left: Expr, right: i128) -> Expr {
+    Expr::binary(op, left, Expr::new(ExprKind::Int(right), Type::LONG))
+}
+
+/// How many threads an axis has.
+fn extent(axis: Axis) -> Expr {
+    product([Builtin::GridDim(axis), Builtin::BlockDim(axis)].map(wide_builtin))
+}
+
+/// That an axis has a thread for each number below a size.
+fn are_threads(size: &Expr, axis: Axis) -> Expr {
+    Expr::binary(BinaryOp::LessEqual, long(size), extent(axis))
 }
 
 /// A number computed so that it fits: what is too large for an `int` must be seen.

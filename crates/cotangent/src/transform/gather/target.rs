@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use super::additions::{Addition, Around, Changes, slice};
 use super::digits::{Digit, Number, sweep, threads};
+use super::turn::Turn;
 use crate::analysis::affine::{INDEX_BITS, Values};
 use crate::analysis::polynomial::Polynomial;
 use crate::ir::walk::{self, Node, Part};
@@ -53,7 +54,8 @@ impl<'f> Target<'f> {
     pub(super) fn new(values: &Values<'_>, changes: &Changes, mut additions: Vec<Addition<'f>>) -> Option<Target<'f>> {
         // The elements are those of the addition that goes beside them least.
         additions.sort_by_key(|addition| {
-            addition.rest.terms().map(|(product, factor)| (product.len(), factor.abs())).max().unwrap_or((0, 0))
+            let rest = addition.rest.terms().map(|(product, factor)| (product.len(), factor.abs())).max();
+            (addition.is_turned(), rest.unwrap_or((0, 0)))
         });
         let mut keys = keys(&additions)?;
         let sweeps = sweeps(values, additions.first()?);
@@ -71,6 +73,7 @@ impl<'f> Target<'f> {
             add_axes(values, addition.value, &mut mentioned)?;
         }
         let mut free = join_counters(&mut keys, &given)?;
+        are_turns_understood(values, &additions, &keys).then_some(())?;
         mentioned.extend(keys.iter().filter_map(|key| key.digit.axis()));
         // What an axis tells beside a counter that its threads go through, or two such counters, belongs to one thread.
         let is_shared = |axis: Axis| sweeps.iter().filter(|(_, other)| *other == axis).count() > 1;
@@ -87,7 +90,7 @@ impl<'f> Target<'f> {
             }
         }
         let axes: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| mentioned.contains(axis)).collect();
-        let saves = !free.is_empty() || additions.len() > 1;
+        let saves = !free.is_empty() || additions.len() > 1 || additions[0].is_turned();
         let mut digits = keys.iter().map(|key| &key.digit).chain(&free);
         let is_known = digits.all(|digit| range(values, &additions[0], digit).is_some());
         let work: usize =
@@ -105,6 +108,12 @@ impl<'f> Target<'f> {
         let mut facts = Vec::new();
         add_facts_around(values, &self.additions[number], &mut facts);
         matches!(key.digit, Digit::Axis(_)) && is_natural(&key.value, &facts)
+    }
+
+    /// The digits that go around, and how.
+    pub(super) fn turns(&self) -> impl Iterator<Item = (&Digit, &Turn)> {
+        let digits = self.additions.iter().flat_map(|addition| &addition.digits);
+        digits.filter_map(|(number, _)| Some((&number.digit, number.turn.as_ref()?)))
     }
 
     /// The counters that are given.
@@ -175,6 +184,43 @@ fn keys(additions: &[Addition<'_>]) -> Option<Vec<Key>> {
         }
     }
     Some(keys)
+}
+
+/// *Turned digits.* Where a digit is at least zero and below a size, what it is turned to has each value below that once, and turning
+/// back tells the digit. So an element has one thread again: asked for is that the branches around the addition say so, and that
+/// the kernel has a thread for each number below the size, which the launcher sees to.
+///
+/// The sum goes to the place of the first addition to it. It must mean the element wherever one of the others goes.
+fn are_turns_understood(values: &Values<'_>, additions: &[Addition<'_>], keys: &[Key]) -> bool {
+    let is_bounded = |addition: &Addition<'_>, number: &Number, turn: &Turn| {
+        let facts = facts(values, addition);
+        let room = less(&turn.digit, &turn.limit);
+        let is_from_zero = range(values, addition, &number.digit).is_some_and(|(from, _)| from.as_int() == Some(0));
+        let is_plain = keys.iter().any(|key| key.digit == number.digit && key.with.is_empty());
+        is_from_zero
+            && is_plain
+            && is_natural(&turn.digit, &facts)
+            && room.is_some_and(|room| is_natural(&room, &facts))
+    };
+    let are_bounded = |addition: &Addition<'_>| {
+        addition
+            .digits
+            .iter()
+            .all(|(number, _)| number.turn.as_ref().is_none_or(|turn| is_bounded(addition, number, turn)))
+    };
+    let is_like = |first: usize, other: usize| {
+        keys.iter().all(|key| {
+            let [one, another] =
+                [first, other].map(|number| additions[number].turn(&key.digit).map(|turn| &turn.limit));
+            one == another && key.shifts[first] == key.shifts[other]
+        })
+    };
+    let is_placed = |number: usize| {
+        let tail = &additions[number].location.tail;
+        let first = additions.iter().position(|addition| addition.location.tail == *tail).unwrap_or(number);
+        !additions[first].is_turned() || is_like(first, number)
+    };
+    additions.iter().all(are_bounded) && (0..additions.len()).all(is_placed)
 }
 
 /// Makes of a coordinate and counters that are added to it one key, and gives the counters, which are free then.
@@ -270,13 +316,19 @@ fn is_alone(values: &Values<'_>, additions: &[Addition<'_>], keys: &[Key]) -> bo
     keys.windows(2).all(|pair| {
         let Some((room, rest)) = pair[1].stride.divided_by(&pair[0].stride) else { return false };
         rest.as_constant() == Some(0)
-            && facts.iter().zip(&pair[0].shifts).all(|(facts, shift)| {
+            && additions.iter().zip(&facts).zip(&pair[0].shifts).all(|((addition, facts), shift)| {
                 let constant = |value: i128| Polynomial::constant(value, INDEX_BITS);
-                let digit = pair[0].value.plus(1, &constant((*shift).into()));
+                let digit = value_of(&pair[0], addition).plus(1, &constant((*shift).into()));
                 let left = digit.as_ref().and_then(|digit| room.plus(-1, digit)?.plus(-1, &constant(1)));
                 [digit.as_ref(), left.as_ref()].into_iter().all(|value| value.is_some_and(|it| is_natural(it, facts)))
             })
     })
+}
+
+/// The digit that chooses, as an addition has it.
+fn value_of<'k>(key: &'k Key, addition: &'k Addition<'_>) -> &'k Polynomial {
+    let own = addition.digits.iter().find(|(number, _)| number.digit == key.digit).map(|(number, _)| &number.value);
+    own.filter(|_| key.with.is_empty()).unwrap_or(&key.value)
 }
 
 /// Whether a number is not negative, given others that are not.
@@ -292,14 +344,20 @@ fn is_natural(value: &Polynomial, facts: &[Polynomial]) -> bool {
 fn facts(values: &Values<'_>, addition: &Addition<'_>) -> Vec<Polynomial> {
     let mut facts = Vec::new();
     for (number, _) in &addition.digits {
+        let value = number.turn.as_ref().map_or(&number.value, |turn| &turn.digit);
         match &number.digit {
-            Digit::Axis(_) | Digit::Quotient(..) => facts.push(number.value.clone()),
+            Digit::Axis(_) | Digit::Quotient(..) => facts.push(value.clone()),
             Digit::Remainder(_, by) => {
-                facts.push(number.value.clone());
-                let room = values.index(by).and_then(|by| less(&number.value, &by));
+                facts.push(value.clone());
+                let room = values.index(by).and_then(|by| less(value, &by));
                 facts.extend(room);
             }
             Digit::Counter(_) => {}
+        }
+        // What a digit is turned to is below the size as well.
+        if let Some(turn) = &number.turn {
+            facts.push(number.value.clone());
+            facts.extend(less(&number.value, &turn.limit));
         }
     }
     add_facts_around(values, addition, &mut facts);
@@ -333,7 +391,7 @@ fn less(left: &Polynomial, right: &Polynomial) -> Option<Polynomial> {
 }
 
 /// What is not negative if a condition holds, or if it does not.
-fn add_facts(values: &Values<'_>, cond: &Expr, is_true: bool, facts: &mut Vec<Polynomial>) {
+pub(super) fn add_facts(values: &Values<'_>, cond: &Expr, is_true: bool, facts: &mut Vec<Polynomial>) {
     match &cond.kind {
         ExprKind::Unary(UnaryOp::Not, operand) => add_facts(values, operand, !is_true, facts),
         ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) => {

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use super::additions::{Addition, Changes, address, slice};
 use super::digits::{Digit, digit as digit_of, thread, threads};
 use super::target::{Key, Target, minus, range, shifted, sum};
+use super::turn::Turn;
 use crate::analysis::affine::Values;
 use crate::analysis::location::Step;
 use crate::ir::walk::{self, Node, NodeMut, PartMut};
@@ -39,6 +40,31 @@ pub(super) fn kernel(
     function.body = body;
     tell_apart(&mut function, &mut names);
     Some(function)
+}
+
+/// Has the threads of a kernel make the additions of a target too, each those to the element of its number.
+pub(super) fn append(
+    module: &Module,
+    values: &Values<'_>,
+    changes: &Changes,
+    (target, primal): (&Target<'_>, &str),
+    function: &mut Function,
+) -> Option<()> {
+    let names = NewLocals::new(module, function);
+    let mut writer = Writer { values, changes, target, primal, function, names, sums: Vec::new() };
+    let [key] = target.keys.as_slice() else { return None };
+    let own = writer.variable(&key.digit);
+    let mut body = vec![declare(own, Some(thread(key.digit.axis()?)))];
+    writer.gather(&vec![(key.digit.clone(), load(own, Type::INT))], &mut body)?;
+    let mut body = writer.with_threads(body);
+    // What was declared before may be dropped.
+    if let Some(last) = body.last_mut() {
+        last.note = Some(writer.note().into());
+    }
+    let mut names = writer.names;
+    function.body.extend(body);
+    tell_apart(function, &mut names);
+    Some(())
 }
 
 struct Writer<'w, 'f> {
@@ -83,8 +109,11 @@ impl Writer<'_, '_> {
         };
         let (test, step) = (BinaryOp::Less, BinaryOp::Add);
         let head = For { counter, from, test, to, step, by: all, unroll: None, body };
-        let note = format!("a thread sums all that is added to an element of {}", self.primal);
-        Some(vec![Stmt::new(StmtKind::For(Box::new(head))).noted(&note)])
+        Some(vec![Stmt::new(StmtKind::For(Box::new(head))).noted(&self.note())])
+    }
+
+    fn note(&self) -> String {
+        format!("a thread sums all that is added to an element of {}", self.primal)
     }
 
     /// Names the sizes of the launch.
@@ -214,8 +243,15 @@ impl Writer<'_, '_> {
         let addition = &self.target.additions[number];
         let mut known = self.known_of(number, positions, free);
         let mut conditions = self.conditions(number, &known)?;
-        known.extend(free.iter().cloned());
         let mut block = Vec::new();
+        for (digit, value) in &mut known {
+            if let Some(turn) = addition.turn(digit) {
+                let local = self.variable(digit);
+                block.push(declare(local, Some(turned_back(turn, value.clone()))));
+                *value = load(local, Type::INT);
+            }
+        }
+        known.extend(free.iter().cloned());
         for &axis in &self.target.axes {
             let part = |wanted: fn(&Digit) -> bool| {
                 known.iter().find(|(digit, _)| digit.axis() == Some(axis) && wanted(digit)).cloned()
@@ -246,6 +282,13 @@ impl Writer<'_, '_> {
         for (key, (_, value)) in self.target.keys.iter().zip(known) {
             let (from, count) = range(self.values, &self.target.additions[number], &key.digit)?;
             let [least, greatest] = key.spread();
+            if let Some(turn) = self.target.additions[number].turn(&key.digit) {
+                if key.shifts[number] > least {
+                    conditions.push(binary(BinaryOp::GreaterEqual, value.clone(), from));
+                }
+                conditions.push(binary(BinaryOp::Less, value.clone(), turn.size.clone()));
+                continue;
+            }
             let is_mixed = !key.with.is_empty();
             let is_inside = key.shifts[number] == least || self.target.is_positive(self.values, number, key);
             if is_mixed || !is_inside {
@@ -275,6 +318,11 @@ impl Writer<'_, '_> {
         let counters = self.target.keys.iter().flat_map(|key| &key.with);
         let zeros: Known = counters.map(|(counter, _)| (Digit::Counter(*counter), Expr::int(0))).collect();
         let mut known = self.known_of(number, positions, &zeros);
+        for (digit, value) in &mut known {
+            if let Some(turn) = addition.turn(digit) {
+                *value = turned_back(turn, value.clone());
+            }
+        }
         known.extend(zeros);
         let then_block = self.own(block, &known)?;
         let cond = binary(BinaryOp::NotEqual, load(local, ty.clone()), constant(0.0, &ty));
@@ -324,6 +372,23 @@ impl Writer<'_, '_> {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// The digit that is turned to a value below the size: around that size again, the other way.
+fn turned_back(turn: &Turn, value: Expr) -> Expr {
+    let (by, size) = (turn.by, turn.size.clone());
+    let moved = shifted(value.clone(), -by);
+    if by < 0 {
+        let around = if by == -1 { Expr::int(0) } else { minus(moved.clone(), size.clone()) };
+        let cond = binary(BinaryOp::Less, moved.clone(), size);
+        return choice(cond, moved, around);
+    }
+    let around = if by == 1 { shifted(size, -1) } else { sum(moved.clone(), size) };
+    choice(binary(BinaryOp::GreaterEqual, value, Expr::int(by)), moved, around)
+}
+
+fn choice(cond: Expr, then: Expr, otherwise: Expr) -> Expr {
+    Expr::new(ExprKind::Select(Box::new(cond), Box::new(then), Box::new(otherwise)), Type::INT)
 }
 
 /// A block that runs if conditions hold. Coordinates that it declares at its beginning stand before that, and the conditions are about
