@@ -5,12 +5,15 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use cotangent_cpu::{Config, LoadError, end_with_parent, run_program};
+use cotangent_cpu::{Config, LoadError, Waits, end_with_parent, run_program, waits};
 
 use crate::exit;
 
 /// The word that asks for it.
 pub(crate) const NAME: &str = "__exec";
+
+/// If it is set, what ends says how often the host has waited.
+const COUNT_WAITS: &str = "COTANGENT_COUNT_WAITS";
 
 /// How the program is to be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +49,13 @@ pub(crate) fn exec(words: &[OsString]) -> ExitCode {
     let Configuration { check, seed, threads } = configuration;
     match run_program(Path::new(shared_object), &words[5..], Config { check, seed, threads, late: false }) {
         // Not by returning: the program's own handlers for the end of the process are to run.
-        Ok(code) => std::process::exit(code),
+        Ok(code) => {
+            if std::env::var_os(COUNT_WAITS).is_some() {
+                let Waits { device, stream } = waits();
+                eprintln!("cotangent: the host waited {device} times for the device, {stream} times for a stream");
+            }
+            std::process::exit(code)
+        }
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(if matches!(error, LoadError::NoMain) { exit::PROGRAM } else { exit::ENVIRONMENT })

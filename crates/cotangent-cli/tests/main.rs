@@ -26,3 +26,4 @@ mod several_files;
 mod tape;
 mod tour;
 mod trust;
+mod waits;

@@ -42,6 +42,7 @@ mod report;
 mod runtime;
 mod stack;
 mod table;
+mod waits;
 mod warp;
 
 pub use checks::{host_access, memory_of_checks};
@@ -51,3 +52,4 @@ pub use loader::{FINDINGS_EXIT_CODE, LoadError, end_with_parent, run_program, st
 pub use memory::{memory_at, place_variable, register_host_memory, unregister_host_memory};
 pub use order::Random;
 pub use runtime::Config;
+pub use waits::{Waits, waits};

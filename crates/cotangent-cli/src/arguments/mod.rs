@@ -539,7 +539,8 @@ Environment:
   COTANGENT_CLANG  the clang++ to use, of version 19
   COTANGENT_CACHE  where headers are unpacked; ~/.cache/cotangent if unset
   CUDA_HOME        a CUDA toolkit, for nvcc
-  NO_COLOR         no colours";
+  NO_COLOR         no colours
+  COTANGENT_COUNT_WAITS  `run` says at the end how often the host has waited";
 
 impl Arguments {
     /// Reads the command line; on a mistake, or when help is asked for, prints and ends the process.
