@@ -6,6 +6,7 @@
 
 #include <cotangent/runtime.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -67,6 +68,8 @@ struct Budget {
   static constexpr std::size_t kUnlimited = ~std::size_t{0};
 
   std::size_t memory = kUnlimited;
+  // In their place so many states, however large they are.
+  std::size_t states = 0;
   std::size_t in_pinned = 0;
   std::string folder;
   std::size_t on_disk = 0;
@@ -94,9 +97,15 @@ struct Budget {
   }
 };
 
+// `2GiB`, or `20 states`.
 inline Budget budget(const std::string& memory) {
   Budget stated;
-  stated.memory = bytes_of(memory);
+  const std::size_t unit = memory.find(" states");
+  if (unit != std::string::npos && unit + std::strlen(" states") == memory.size()) {
+    stated.states = std::max<std::size_t>(bytes_of(memory.substr(0, unit)), 1);
+  } else {
+    stated.memory = bytes_of(memory);
+  }
   return stated;
 }
 

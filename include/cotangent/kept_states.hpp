@@ -103,18 +103,19 @@ class KeptStates {
     }
     const bool on_host = is_value || is_on_host(memory);
     has_host_arrays_ |= on_host && !is_value;
-    parts_.push_back({where, bytes, on_host});
+    parts_.push_back({where, bytes, on_host, is_value});
   }
 
   // Memory right after an array of which only a part is kept: the loop should not change it.
   void add_beyond(const void* memory, std::size_t bytes) {
-    if (bytes > 0) beyond_.push_back({static_cast<unsigned char*>(const_cast<void*>(memory)), bytes, is_on_host(memory)});
+    if (bytes > 0) beyond_.push_back({static_cast<unsigned char*>(const_cast<void*>(memory)), bytes, is_on_host(memory), false});
   }
 
   // All parts are there. `others` is for how many states there must be room besides.
   void begin(const Budget& budget, bool has_streams, std::size_t others, bool is_stack) {
     has_streams_ = has_streams;
     for (const StatePart& part : parts_) (part.on_host ? host_bytes_ : device_bytes_) += aligned(part.bytes);
+    slots_ = budget.states > 0 ? budget.states : slots_;
     if (bytes() == 0 || budget.memory == Budget::kUnlimited) return;
     // Only schedules of a known number of steps keep states as a stack.
     const std::size_t stacks = is_stack ? open_pinned(budget) + open_disk(budget) : 0;
@@ -173,15 +174,25 @@ class KeptStates {
     if (pinned_ != nullptr) pinned_->check();
   }
 
-  // The state that the loop leaves.
-  void keep_last() {
+  // What the forward sweep has left, of the caller's arrays too or only of the host's variables.
+  void keep_last(bool has_arrays) {
+    for (const StatePart& part : parts_) {
+      if (part.is_value) values_.insert(values_.end(), part.where, part.where + part.bytes);
+    }
+    if (!has_arrays) return;
     last_ = new_copy();
     copy(last_, true);
     if (!beyond_.empty()) sum_beyond_ = StateSums::of(beyond_);
   }
-  void restore_last() {
-    copy(last_, false);
-    if (beyond_.empty() || StateSums::of(beyond_) == sum_beyond_) return;
+  void restore_last(bool has_arrays) {
+    if (has_arrays) copy(last_, false);
+    const unsigned char* from = values_.data();
+    for (const StatePart& part : parts_) {
+      if (!part.is_value) continue;
+      std::memcpy(part.where, from, part.bytes);
+      from += part.bytes;
+    }
+    if (!has_arrays || beyond_.empty() || StateSums::of(beyond_) == sum_beyond_) return;
     COTANGENT_FAIL("checkpoints: a loop changes elements of an array beyond those that its COTANGENT_CHECKPOINT states");
   }
 
@@ -319,6 +330,8 @@ class KeptStates {
   std::size_t in_memory_ = 0;
   std::vector<Copy> free_;
   Copy last_;
+  // The host's variables as the forward sweep left them.
+  std::vector<unsigned char> values_;
   std::unique_ptr<StateStack> pinned_;
   std::unique_ptr<StateStack> disk_;
 };

@@ -17,6 +17,8 @@ struct StatePart {
   unsigned char* where;
   std::size_t bytes;
   bool on_host;
+  // A variable of the host.
+  bool is_value;
 };
 
 // What a word adds to the sum: other bits, or other places, give another sum.

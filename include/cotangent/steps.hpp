@@ -122,13 +122,14 @@ class Steps {
 
   // The loop has ended.
   void end() {
-    if (is_last_kept_) state_.keep_last();
     if (!is_counted_) require(cotangent_schedule_ended(schedule_, run_));
     if (!is_counted_ || action_.kind == COTANGENT_ACTION_ADVANCE) next();
   }
 
   // Takes back a state from which step `number` can be reached, and says which that is.
   long restore(long number) {
+    if (!is_reversing_) state_.keep_last(is_last_kept_);
+    is_reversing_ = true;
     const auto wanted = static_cast<std::uint64_t>(number);
     if (action_.kind == COTANGENT_ACTION_REVERSE && action_.step == wanted + 1) next();
     free_states();
@@ -144,7 +145,7 @@ class Steps {
 
   // All steps are reversed.
   void finish() {
-    if (is_last_kept_) state_.restore_last();
+    if (is_reversing_) state_.restore_last(is_last_kept_);
   }
 
  private:
@@ -167,7 +168,9 @@ class Steps {
   static StepsReport& report() { return steps_report(); }
 
   KeptStates state_;
+  // Whether the caller looks at arrays of the state: then they are given back as the forward sweep left them.
   bool is_last_kept_ = false;
+  bool is_reversing_ = false;
   // Whether it is known on entry how often the loop runs; and how often it ran.
   bool is_counted_ = false;
   std::size_t run_ = 0;

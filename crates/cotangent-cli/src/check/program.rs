@@ -177,6 +177,15 @@ fn other_files(file: &Path, flags: &ParseFlags, known: &[Overlay]) -> Vec<Overla
     all.filter(|(path, _)| !known.contains(&absolute(path))).map(|(path, text)| Overlay { path, text }).collect()
 }
 
+/// Loops that are run again from checkpoints keep few states, if the user does not say how many, so that most of their steps are; and
+/// these must begin with the same bits as the first time. To compare them is to read all of the state, also what the program has not
+/// written yet, which the checks of accesses would find.
+fn checkpoints(configuration: &exec::Configuration) -> Vec<(&'static str, &'static str)> {
+    let is_stated = std::env::var_os("COTANGENT_BUDGET").is_some();
+    let budget = (!is_stated).then_some(("COTANGENT_BUDGET", "3 states"));
+    budget.into_iter().chain((!configuration.check).then_some(("COTANGENT_CHECK_STEPS", "1"))).collect()
+}
+
 impl Program {
     /// Compiles the texts. The native program is run with the executor's checks: threads run in turn, so that two of
     /// them that add to one element without an atomic get the right sum, and no number tells.
@@ -308,9 +317,7 @@ impl Program {
         let run = command
             .envs(self.seconds.map(|seconds| ("COTANGENT_CHECK_SECONDS", seconds)))
             .envs(self.own_error.map(|_| (OWN_ERROR, "1")))
-            // Steps that are run again from checkpoints must begin with the same bits as the first time. To compare them is to read
-            // all of the state, parts that the program has not written yet too, which the checks of accesses would find.
-            .envs((!configuration.check).then_some(("COTANGENT_CHECK_STEPS", "1")))
+            .envs(checkpoints(&configuration))
             .args([&input, &output])
             .output()
             .with_context(|| format!("cannot run {}", command.get_program().display()))?;

@@ -9,7 +9,7 @@ use crate::ir::{
     Expr, ExprKind, Function, FunctionId, GlobalId, GlobalStorage, LocalId, Module, OpaqueArg, Place, PlaceKind, Stmt,
     StmtKind, Storage, Type, Unread,
 };
-use crate::rules::{Partial, RuntimeClass, derivative, runtime_class};
+use crate::rules::{CHECKPOINT, Partial, RuntimeClass, derivative, runtime_class};
 
 /// The objects that a block may write, those of its own variables included. Calls must be of pure functions, or of
 /// functions with a rule.
@@ -80,6 +80,9 @@ fn changed_by_body(objects: &Objects<'_>, args: &[OpaqueArg]) -> BTreeSet<Object
 /// What a call of the runtime changes: the memory that a copy or a fill goes to, and every variable whose address it
 /// takes, but for the source of a copy.
 fn runtime_writes(objects: &Objects<'_>, call: &str, args: &[Expr]) -> BTreeSet<Object> {
+    if call == CHECKPOINT {
+        return BTreeSet::new();
+    }
     let ends = runtime_class(call).and_then(RuntimeClass::ends);
     let (to, from) = ends.map_or((None, None), |(to, from)| (Some(to), from));
     let is_meant =

@@ -13,7 +13,7 @@
 //!     the forward sweep of this step, which records
 //!     its reverse sweep, which takes back what was recorded
 //!   }
-//!   finish_steps(_steps)                               the caller's memory as the loop left it
+//!   finish_steps(_steps)                               variables, and the caller's memory, as the forward sweep left them
 //! ```
 //!
 //! Right because the reverse sweep of an iteration reads what the iteration recorded, and otherwise memory and variables that
@@ -167,8 +167,8 @@ impl Assembly<'_> {
 
     /// What follows the loop of the forward sweep, and that of the reverse sweep.
     pub(super) fn ends_of_steps(&self, steps: &Steps) -> [Option<Stmt>; 2] {
-        let end = |call: &str| call_of(call, vec![reference(&steps.object)]);
-        [Some(end("cotangent::end_steps")), steps.outlives.then(|| end("cotangent::finish_steps"))]
+        ["cotangent::end_steps", "cotangent::finish_steps"]
+            .map(|call| Some(call_of(call, vec![reference(&steps.object)])))
     }
 
     /// An iteration of the reverse sweep: the state of the step, the forward sweep of that step, which records, and its reverse

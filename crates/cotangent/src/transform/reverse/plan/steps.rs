@@ -1,7 +1,8 @@
 //! Whether the steps of a host loop may be run again, what state they begin with, and what of them happens once.
 //!
 //! *State.* Memory that the loop writes is reached, in the loop, from pointers that were there before it: what they hold
-//! on entry leads to all of it. Those arrays, and the variables that the loop changes, are the state.
+//! on entry leads to all of it. Those arrays, and the variables that the loop changes, are the state. So is what a step reads and
+//! the function changes after the loop: when the step is run again, it must find what it found then.
 //!
 //! *Once.* What cannot be repeated gives its results to variables of the host: these are kept, and given again. A copy to memory
 //! that the loop reads nowhere is not repeated either: it is an output, and no state.
@@ -70,7 +71,9 @@ impl Values<'_> {
         }
         let read = self.read_in(it);
         let once = self.what_happens_once(body, &read)?;
-        let written = self.written_again(it, body, &once);
+        let mut written = self.written_again(it, body, &once);
+        let later = self.written_later(it);
+        written.extend(read.iter().filter(|object| object.overlaps_any(&later)).cloned());
         let outer = self.pointers_before(it, body);
         let stated = self.stated_arrays(it, body)?;
         let mut arrays = Vec::new();
@@ -138,6 +141,22 @@ impl Values<'_> {
             }
         });
         found
+    }
+
+    /// What the function changes after a loop. What it frees it frees when all steps are reversed.
+    fn written_later(&self, it: &Loop<'_>) -> BTreeSet<Object> {
+        let facts = self.vars.facts;
+        let (mut all, mut inside) = (Vec::new(), 0);
+        walk::each_stmt(&facts.primal.body, &mut |stmt| all.push(stmt));
+        walk::each_stmt(std::slice::from_ref(it.stmt), &mut |_| inside += 1);
+        // Statements come in the order in which they run, since nothing goes around the loop; those inside right after it.
+        let position = all.iter().position(|stmt| stmt.span == it.stmt.span && *stmt == it.stmt);
+        let is_free = |stmt: &Stmt| {
+            let class = if let StmtKind::Runtime { call, .. } = &stmt.kind { runtime_class(call) } else { None };
+            matches!(class, Some(RuntimeClass::Free { .. }))
+        };
+        let later = all.into_iter().skip(position.map_or(0, |position| position + inside));
+        later.filter(|stmt| !is_free(stmt)).flat_map(|stmt| analysis::stmt_writes(facts.objects, stmt)).collect()
     }
 
     /// The memory that a loop may read.
