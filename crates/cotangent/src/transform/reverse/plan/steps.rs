@@ -18,7 +18,9 @@ use super::Values;
 use crate::analysis::{self, Base, Object, uses_memory};
 use crate::diagnostic::{CANNOT_REPEAT, Diagnostic};
 use crate::ir::walk;
-use crate::ir::{BinaryOp, Expr, ExprKind, LocalId, OpaqueArg, Place, Stmt, StmtKind, Type, Unread};
+use crate::ir::{
+    BinaryOp, Expr, ExprKind, FunctionId, LocalId, Module, OpaqueArg, Place, PlaceKind, Stmt, StmtKind, Type, Unread,
+};
 use crate::rules::{CHECKPOINT, DEVICE_TO_HOST, RuntimeClass, runtime_class};
 use crate::source::Span;
 
@@ -119,7 +121,14 @@ impl Values<'_> {
                 (None, Base::Local(local)) if object.path.is_empty() || it.declared.contains(local) => {}
                 (None, Base::Local(_)) if covered.iter().any(|known| known.overlaps(object)) => {}
                 (None, Base::Local(local)) if self.is_part(object) => values.push(*local),
-                (None, Base::Local(_) | Base::Global(_) | Base::Unread | Base::Unknown) => {
+                (None, Base::Global(global)) => {
+                    let name = &self.vars.facts.module.globals[*global].name;
+                    return Err(cannot_repeat(
+                        it.stmt.span,
+                        &format!("its steps use `{name}`, which is changed here or later"),
+                    ));
+                }
+                (None, Base::Local(_) | Base::Unread | Base::Unknown) => {
                     return Err(cannot_repeat(it.stmt.span, "it changes memory of which no beginning is known"));
                 }
             }
@@ -171,6 +180,7 @@ impl Values<'_> {
         });
         walk::each_stmt(inside, &mut |stmt| match &stmt.kind {
             StmtKind::Launch(launch) => {
+                found.extend(variables_of(facts.module, launch.kernel));
                 let positions = analysis::reads_through(facts.module, launch.kernel);
                 for (position, arg) in launch.args.iter().enumerate() {
                     if positions.contains(&position) || !arg.ty.is_pointer() {
@@ -399,6 +409,19 @@ impl Values<'_> {
             }
         }
     }
+}
+
+/// The variables outside functions that a kernel mentions.
+fn variables_of(module: &Module, kernel: FunctionId) -> BTreeSet<Object> {
+    let mut found = BTreeSet::new();
+    for id in analysis::ordering::called(module, kernel).into_iter().chain([kernel]) {
+        walk::each_place(&module.functions[id].body, &mut |place| {
+            if let PlaceKind::Global(global) = place.kind {
+                found.insert(Object { base: Base::Global(global), path: Vec::new() });
+            }
+        });
+    }
+    found
 }
 
 /// Whether a block does something in a stream that is named.
