@@ -73,6 +73,8 @@ struct Budget {
   std::size_t in_pinned = 0;
   std::string folder;
   std::size_t on_disk = 0;
+  // Whether states are compressed on their way to disk, as long as that pays.
+  bool is_compressed = false;
   // How many steps run in the time that it takes to write a state to disk, or to read it. The schedule keeps no more there than pays.
   double disk_cost = 1;
   // Called about once a second, by the thread of the gradient; false ends the gradient with an error.
@@ -87,6 +89,11 @@ struct Budget {
     Budget with_pinned = *this;
     with_pinned.in_pinned = bytes_of(bytes);
     return with_pinned;
+  }
+  Budget compressed() const {
+    Budget with_compression = *this;
+    with_compression.is_compressed = true;
+    return with_compression;
   }
   Budget disk(const std::string& into, const std::string& bytes, double cost = 1) const {
     Budget with_disk = *this;
@@ -109,14 +116,21 @@ inline Budget budget(const std::string& memory) {
   return stated;
 }
 
-// What the environment says: COTANGENT_BUDGET, COTANGENT_PINNED, COTANGENT_DISK as a folder, a colon and a number of bytes, and
-// COTANGENT_DISK_COST.
+// Whether a variable of the environment says yes.
+inline bool is_on(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+// What the environment says: COTANGENT_BUDGET, COTANGENT_PINNED, COTANGENT_DISK as a folder, a colon and a number of bytes,
+// COTANGENT_DISK_COST and COTANGENT_COMPRESS.
 inline Budget stated_budget() {
   const char* const memory = std::getenv("COTANGENT_BUDGET");
   const char* const pinned = std::getenv("COTANGENT_PINNED");
   const char* const disk = std::getenv("COTANGENT_DISK");
   Budget stated = memory != nullptr ? budget(memory) : Budget();
   if (pinned != nullptr) stated = stated.pinned(pinned);
+  stated.is_compressed = is_on("COTANGENT_COMPRESS");
   if (disk == nullptr) return stated;
   const std::string text = disk;
   const std::size_t colon = text.rfind(':');

@@ -240,8 +240,10 @@ class KeptStates {
     const std::size_t chunk = chunk_for(budget);
     cotangent_tape_options options = {};
     options.slab_bytes = chunk;
-    options.budget_bytes = 8 * chunk;
+    // Compression takes a buffer, as large as a chunk and a MiB at most.
+    options.budget_bytes = 8 * chunk + (budget.is_compressed ? chunk + (std::size_t{1} << 20) : 0);
     options.spill = budget.folder.c_str();
+    options.compress = budget.is_compressed;
     const std::size_t all = options.budget_bytes + 2 * StateStack::kOnDevice * chunk;
     require_room(budget, 2 * all, "a disk");
     disk_ = std::make_unique<StateStack>(options, chunk, StateStack::kOnDevice);

@@ -67,7 +67,7 @@ class Steps {
 
   // A negative count: the loop ends by a condition. Steps that are not exact may differ in their last bits when they are run again.
   void begin(long count, bool has_streams, bool is_last_kept, bool is_exact) {
-    is_compared_ = is_exact && (is_doubted_ || std::getenv("COTANGENT_CHECK_STEPS") != nullptr);
+    is_compared_ = is_exact && (is_doubted_ || is_on("COTANGENT_CHECK_STEPS"));
     is_last_kept_ = is_last_kept;
     is_counted_ = count >= 0;
     // One for the last state, and one for what a step keeps for its own reverse.

@@ -16,8 +16,7 @@ namespace cotangent {
 class StepsProgress {
  public:
   void begin(long count) {
-    static const char* const stated = std::getenv("COTANGENT_PROGRESS");
-    is_printed_ = stated != nullptr && *stated != '\0' && std::strcmp(stated, "0") != 0;
+    is_printed_ = is_on("COTANGENT_PROGRESS");
     callback_ = current_budget().progress;
     count_ = count;
     told_ = began_ = Clock::now();

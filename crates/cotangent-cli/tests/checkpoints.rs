@@ -2,9 +2,11 @@
 //! and errors instead of wrong numbers.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::num::NonZeroUsize;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use cotangent_tape::schedule::Revolve;
 
@@ -62,6 +64,7 @@ impl Printed {
             .env_remove("COTANGENT_PINNED")
             .env_remove("COTANGENT_DISK")
             .env_remove("COTANGENT_DISK_COST")
+            .env_remove("COTANGENT_COMPRESS")
             .envs(environment.iter().copied());
         command.output().unwrap()
     }
@@ -238,6 +241,17 @@ fn states_go_on_to_disk_and_come_back() {
     assert_eq!(plain.bits, within.bits);
     let run = within.run.unwrap();
     assert!(run.on_disk > 20 && run.in_memory < 22, "{run:?}");
+    let compressed = wave.run(
+        &["20000", "150"],
+        &[
+            ("COTANGENT_BUDGET", "8MiB"),
+            ("COTANGENT_DISK", &disk),
+            ("COTANGENT_DISK_COST", "0"),
+            ("COTANGENT_COMPRESS", "1"),
+        ],
+    );
+    assert_eq!(plain.bits, compressed.bits);
+    assert!(compressed.run.unwrap().on_disk > 20, "{compressed:?}");
     let without = wave.run(&["20000", "150"], &[("COTANGENT_BUDGET", "4MiB")]).run.unwrap();
     assert!(run.steps < without.steps, "{run:?} {without:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files are left");
@@ -263,6 +277,77 @@ fn states_go_on_to_pinned_memory_and_come_back() {
     assert_eq!(plain.bits, all.bits);
     let run = all.run.unwrap();
     assert!(run.pinned > 5 && run.on_disk > 20, "{run:?}");
+}
+
+/// On each schedule, and with states in each place that there is.
+#[test]
+fn what_the_gradient_leaves_of_the_function_falls_with_the_square_of_the_distance() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = folder.path().join("taylor");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    succeeds(command.arg("build").arg(program("taylor.cu")).arg("-o").arg(&built));
+    let disk = format!("{}:40MB", folder.path().display());
+    let on_disk = [("COTANGENT_BUDGET", "6MiB"), ("COTANGENT_DISK", &*disk), ("COTANGENT_DISK_COST", "0")];
+    let compressed = [&on_disk[..], &[("COTANGENT_COMPRESS", "1")]].concat();
+    // A schedule, the environment, and the least number of states in memory, pinned and on disk.
+    let cases: [(&str, &[(&str, &str)], [u128; 3]); 6] = [
+        ("1", &[("COTANGENT_BUDGET", "5 states")], [5, 0, 0]),
+        ("1", &[], [100, 0, 0]),
+        ("1", &[("COTANGENT_BUDGET", "1.3MB"), ("COTANGENT_PINNED", "3MiB")], [2, 5, 0]),
+        ("1", &on_disk, [3, 0, 40]),
+        ("1", &compressed, [3, 0, 40]),
+        ("2", &[("COTANGENT_BUDGET", "5 states")], [5, 0, 0]),
+    ];
+    for (schedule, environment, least) in cases {
+        let said = succeeds(
+            Command::new(&built).arg(schedule).env_remove("COTANGENT_BUDGET").envs(environment.iter().copied()),
+        );
+        let orders: Vec<f64> =
+            said.lines().filter_map(|line| line.strip_prefix("order ")).map(|order| order.parse().unwrap()).collect();
+        assert_eq!(orders.len(), 4, "{said}");
+        assert!(orders.iter().all(|order| (order - 2.0).abs() < 0.1), "{environment:?}: {said}");
+        let counts: Vec<u128> = said
+            .split(|letter: char| !letter.is_ascii_digit())
+            .filter_map(|word| word.parse().ok())
+            .collect::<Vec<_>>()
+            .split_off(8);
+        let [steps, places @ ..] = &counts[..] else { panic!("{said}") };
+        assert!(
+            *steps >= 240 && places.iter().zip(least).all(|(count, least)| *count >= least),
+            "{environment:?}: {said}"
+        );
+    }
+}
+
+/// Whoever stops a program gets all of it back: nothing is left in the folder.
+#[test]
+fn an_interrupt_leaves_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = format!("{}:400MB", folder.path().display());
+    let wave = Printed::new("wave", "start,stiffness,end,step", true);
+    let built = wave.folder.path().join("program");
+    let main = wave.folder.path().join("wave_main.cu");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cotangent"));
+    succeeds(command.arg("build").arg(main).arg("-o").arg(&built).args(["--", "-DWITH_STEPS"]));
+    let mut running = Command::new(&built)
+        .args(["20000", "1000000"])
+        .envs([
+            ("COTANGENT_BUDGET", "4MiB"),
+            ("COTANGENT_DISK", &*disk),
+            ("COTANGENT_DISK_COST", "0"),
+            ("COTANGENT_PROGRESS", "1"),
+        ])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It has said that states are on disk.
+    let lines = BufReader::new(running.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let is_there = lines.into_iter().any(|line| !line.contains(" 0.0 MiB on disk"));
+    assert!(is_there, "no state went to disk");
+    succeeds(Command::new("kill").args(["-INT", &running.id().to_string()]));
+    let ended = running.wait().unwrap();
+    assert_eq!(ended.signal(), Some(2), "{ended}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files are left");
 }
 
 #[test]

@@ -31,6 +31,7 @@ struct Budget {
   Budget watched(Watch watch) const;
   template <class Bytes>
   Budget pinned(const Bytes& bytes) const;
+  Budget compressed() const;
   template <class Folder, class Bytes>
   Budget disk(const Folder& into, const Bytes& bytes, double cost = 1) const;
 };
