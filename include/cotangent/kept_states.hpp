@@ -103,6 +103,7 @@ class KeptStates {
     }
     const bool on_host = is_value || is_on_host(memory);
     has_host_arrays_ |= on_host && !is_value;
+    is_seen_by_host_ |= !is_value && memory_type(memory) == cudaMemoryTypeManaged;
     parts_.push_back({where, bytes, on_host, is_value});
   }
 
@@ -196,10 +197,12 @@ class KeptStates {
     COTANGENT_FAIL("checkpoints: a loop changes elements of an array beyond those that its COTANGENT_CHECKPOINT states");
   }
 
-  // What the state is made of, when all that changes it is done.
-  const std::vector<StatePart>& quiet_parts() const {
+  // Looks at what the state is made of, when all that changes it is done, and before it is changed again.
+  template <class Look>
+  void look(Look look) const {
     wait_before();
-    return parts_;
+    look(parts_);
+    wait_after();
   }
 
  private:
@@ -290,12 +293,13 @@ class KeptStates {
     std::free(copy.of_host);
   }
 
-  // Other streams do not wait for the default one, and the host for none.
+  // Other streams do not wait for the default one, and the host for none: neither before it takes a copy of its own, nor before it
+  // changes managed memory.
   void wait_before() const {
     if (has_streams_ || has_host_arrays_) COTANGENT_CHECK(cudaDeviceSynchronize());
   }
   void wait_after() const {
-    if (has_streams_) COTANGENT_CHECK(cudaStreamSynchronize(nullptr));
+    if (has_streams_ || is_seen_by_host_) COTANGENT_CHECK(cudaStreamSynchronize(nullptr));
   }
 
   void copy(const Copy& copy, bool is_kept) const {
@@ -324,6 +328,7 @@ class KeptStates {
   std::size_t host_bytes_ = 0;
   bool has_streams_ = false;
   bool has_host_arrays_ = false;
+  bool is_seen_by_host_ = false;
   std::size_t slots_ = ~std::size_t{0};
   std::size_t slots_pinned_ = 0;
   std::size_t slots_on_disk_ = 0;

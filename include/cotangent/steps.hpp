@@ -151,8 +151,7 @@ class Steps {
  private:
   // A step that is run again must begin with the same bits.
   void compare(bool is_new) {
-    if (is_new) return sums_.keep(step_, state_.quiet_parts());
-    sums_.compare(step_, state_.quiet_parts());
+    state_.look([&](const std::vector<StatePart>& parts) { is_new ? sums_.keep(step_, parts) : sums_.compare(step_, parts); });
     if (is_last_restored_ && step_ == 0) sums_.check();
   }
 
