@@ -274,15 +274,18 @@ class KeptStates {
     }
     Copy copy;
     if (device_bytes_ > 0) {
-      const cudaError_t error = cudaMallocAsync(&copy.of_device, device_bytes_, nullptr);
-      copy.is_pinned = error == cudaErrorMemoryAllocation;
-      if (copy.is_pinned) {
+      // The device needs room for what a step records as well, and for what the loop leaves.
+      std::size_t left = 0, total = 0;
+      COTANGENT_CHECK(cudaMemGetInfo(&left, &total));
+      copy.is_pinned = left / 4 < device_bytes_;
+      if (!copy.is_pinned) {
+        const cudaError_t error = cudaMallocAsync(&copy.of_device, device_bytes_, nullptr);
+        copy.is_pinned = error == cudaErrorMemoryAllocation;
         // It is no failure.
-        cudaGetLastError();
-        COTANGENT_CHECK(cudaMallocHost(&copy.of_device, device_bytes_));
-      } else {
-        COTANGENT_CHECK(error);
+        if (copy.is_pinned) cudaGetLastError();
+        else COTANGENT_CHECK(error);
       }
+      if (copy.is_pinned) COTANGENT_CHECK(cudaMallocHost(&copy.of_device, device_bytes_));
     }
     if (host_bytes_ > 0) copy.of_host = host_memory<unsigned char>(host_bytes_);
     return copy;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use cotangent_cpu::{Config, LoadError, Waits, end_with_parent, run_program, waits};
+use cotangent_cpu::{Config, LoadError, Waits, end_with_parent, limit_device_memory, run_program, waits};
 
 use crate::exit;
 
@@ -14,6 +14,7 @@ pub(crate) const NAME: &str = "__exec";
 
 /// If it is set, what ends says how often the host has waited.
 const COUNT_WAITS: &str = "COTANGENT_COUNT_WAITS";
+const DEVICE_MEMORY: &str = "COTANGENT_DEVICE_MEMORY";
 
 /// How the program is to be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,13 @@ pub(crate) fn exec(words: &[OsString]) -> ExitCode {
         return ExitCode::from(exit::USAGE);
     };
     end_with_parent(parent);
+    if let Some(stated) = std::env::var_os(DEVICE_MEMORY) {
+        let Some(bytes) = stated.to_str().and_then(|bytes| bytes.parse().ok()) else {
+            eprintln!("error: {DEVICE_MEMORY} is a number of bytes, such as 1000000");
+            return ExitCode::from(exit::USAGE);
+        };
+        limit_device_memory(bytes);
+    }
     let Configuration { check, seed, threads } = configuration;
     match run_program(Path::new(shared_object), &words[5..], Config { check, seed, threads, late: false }) {
         // Not by returning: the program's own handlers for the end of the process are to run.

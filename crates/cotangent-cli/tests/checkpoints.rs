@@ -279,6 +279,9 @@ fn states_go_on_to_pinned_memory_and_come_back() {
     assert!(run.pinned > 5 && run.on_disk > 20, "{run:?}");
 }
 
+/// A function, the environment, and the least number of states in memory, pinned and on disk.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], [u128; 3]);
+
 /// On each schedule, and with states in each place that there is.
 #[test]
 fn what_the_gradient_leaves_of_the_function_falls_with_the_square_of_the_distance() {
@@ -289,8 +292,7 @@ fn what_the_gradient_leaves_of_the_function_falls_with_the_square_of_the_distanc
     let disk = format!("{}:40MB", folder.path().display());
     let on_disk = [("COTANGENT_BUDGET", "6MiB"), ("COTANGENT_DISK", &*disk), ("COTANGENT_DISK_COST", "0")];
     let compressed = [&on_disk[..], &[("COTANGENT_COMPRESS", "1")]].concat();
-    // A schedule, the environment, and the least number of states in memory, pinned and on disk.
-    let cases: [(&str, &[(&str, &str)], [u128; 3]); 6] = [
+    let cases: [Case<'_>; 6] = [
         ("1", &[("COTANGENT_BUDGET", "5 states")], [5, 0, 0]),
         ("1", &[], [100, 0, 0]),
         ("1", &[("COTANGENT_BUDGET", "1.3MB"), ("COTANGENT_PINNED", "3MiB")], [2, 5, 0]),
@@ -348,6 +350,23 @@ fn an_interrupt_leaves_no_files() {
     let ended = running.wait().unwrap();
     assert_eq!(ended.signal(), Some(2), "{ended}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files are left");
+}
+
+/// Where the device has no memory left for them, states are in pinned memory. Where there is not even enough for what a step records, the gradient ends with
+/// an error.
+#[test]
+fn a_device_without_memory_for_its_states_takes_pinned_memory() {
+    let pool = Printed::of("pool", &["--fn", "evolve"], true);
+    let plenty = pool.run(&["20000", "150"], &[("COTANGENT_BUDGET", "30 states")]);
+    // Four arrays of 80 kB, and room for some of the states, which have as much.
+    let little =
+        pool.run(&["20000", "150"], &[("COTANGENT_BUDGET", "30 states"), ("COTANGENT_DEVICE_MEMORY", "1500000")]);
+    assert_eq!(plenty.bits, little.bits);
+    assert_eq!(plenty.run.unwrap().steps, little.run.unwrap().steps);
+    let memory = [("COTANGENT_BUDGET", "30 states"), ("COTANGENT_DEVICE_MEMORY", "320000")];
+    let output = pool.output(&["20000", "150"], &memory);
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!output.status.success() && !said.contains("bits") && errors.contains("out of memory"), "{said}{errors}");
 }
 
 #[test]

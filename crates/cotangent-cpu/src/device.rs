@@ -8,7 +8,8 @@ pub(crate) unsafe extern "C" fn memory_info(free: *mut u64, total: *mut u64) -> 
     error::guarded(|| {
         // SAFETY: `sysconf` has no precondition.
         let pages = |name| unsafe { libc::sysconf(name) }.max(0) as u64;
-        let all = pages(libc::_SC_PHYS_PAGES) * pages(libc::_SC_PAGESIZE);
+        let machine = pages(libc::_SC_PHYS_PAGES) * pages(libc::_SC_PAGESIZE);
+        let all = machine.min(memory::device_limit());
         // As on a GPU that nobody else uses: what the program has not freed is missing.
         for (result, value) in [(free, all.saturating_sub(memory::bytes_in_use())), (total, all)] {
             if !result.is_null() {

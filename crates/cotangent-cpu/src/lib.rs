@@ -49,7 +49,7 @@ pub use checks::{host_access, memory_of_checks};
 pub use error::{CudaError, describe_error};
 pub use library::{Launch, Library};
 pub use loader::{FINDINGS_EXIT_CODE, LoadError, end_with_parent, run_program, start};
-pub use memory::{memory_at, place_variable, register_host_memory, unregister_host_memory};
+pub use memory::{limit_device_memory, memory_at, place_variable, register_host_memory, unregister_host_memory};
 pub use order::Random;
 pub use runtime::Config;
 pub use waits::{Waits, waits};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::abi::{Memory, Pointer, Request, SPACE_CONSTANT, SPACE_MANAGED, Site};
 use crate::check::Space;
@@ -74,9 +74,23 @@ pub fn memory_at(address: usize) -> Option<Range<usize>> {
     find_even_freed(address).map(|(base, allocation)| base..base + allocation.bytes)
 }
 
-/// What the program has allocated and not freed, in bytes.
+/// The device's memory, where it is to have less than this machine.
+static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Gives the device so much memory, for programs that are to run out of it.
+pub fn limit_device_memory(bytes: u64) {
+    LIMIT.store(bytes, Ordering::Relaxed);
+}
+
+/// How much memory the device has at most.
+pub(crate) fn device_limit() -> u64 {
+    LIMIT.load(Ordering::Relaxed)
+}
+
+/// What the program has allocated on the device and not freed, in bytes.
 pub(crate) fn bytes_in_use() -> u64 {
-    let is_used = |one: &&Allocation| matches!(one.origin, Origin::Allocated | Origin::Freed);
+    let is_used =
+        |one: &&Allocation| one.memory != Memory::Pinned && matches!(one.origin, Origin::Allocated | Origin::Freed);
     with_allocations(|all| all.values().filter(is_used).map(|one| one.bytes as u64).sum())
 }
 
@@ -186,6 +200,10 @@ pub(crate) unsafe extern "C" fn allocate(pointer: *mut *mut c_void, bytes: u64, 
             // SAFETY: checked above; CUDA gives a null pointer for nothing.
             unsafe { *pointer = std::ptr::null_mut() };
             return Ok(());
+        }
+        let limit = device_limit();
+        if memory != Memory::Pinned && limit != u64::MAX && bytes as u64 > limit.saturating_sub(bytes_in_use()) {
+            return Err(CudaError::MEMORY_ALLOCATION);
         }
         let address = obtain(bytes).ok_or(CudaError::MEMORY_ALLOCATION)?;
         checks::with(|checks| {

@@ -540,7 +540,8 @@ Environment:
   COTANGENT_CACHE  where headers are unpacked; ~/.cache/cotangent if unset
   CUDA_HOME        a CUDA toolkit, for nvcc
   NO_COLOR         no colours
-  COTANGENT_COUNT_WAITS  `run` says at the end how often the host has waited";
+  COTANGENT_COUNT_WAITS    `run` says at the end how often the host has waited
+  COTANGENT_DEVICE_MEMORY  bytes of the GPU that `run` stands for, for programs that are to run out of them";
 
 impl Arguments {
     /// Reads the command line; on a mistake, or when help is asked for, prints and ends the process.
